@@ -1,0 +1,112 @@
+"""Frozen dataclasses to and from JSON and `key=value`. An unknown key is an error that names the nearest."""
+
+import dataclasses
+import types
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from .errors import UserError, unknown
+
+C = TypeVar("C")
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """A config as plain JSON values."""
+    return dataclasses.asdict(config)
+
+
+def from_dict(cls: type[C], values: Mapping[str, Any]) -> C:
+    """The config that `to_dict` wrote. Raises UserError for a key it does not have, or a wrong value."""
+    hints = get_type_hints(cls)
+    for key in values:
+        if key not in hints:
+            raise unknown(f"key in {cls.__name__}", key, hints)
+    checked = {key: _checked(key, value, hints[key]) for key, value in values.items()}
+    try:
+        return cls(**checked)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{cls.__name__}: {error}") from None
+
+
+def override(configs: dict[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
+    """Apply `key=value` or `part.key=value` to named configs; a bare key must be found in one of them."""
+    changed = dict(configs)
+    for assignment in assignments:
+        key, equals, text = assignment.partition("=")
+        if not equals:
+            raise UserError(f"{assignment!r} is no setting; write key=value, for example n_layers=6")
+        part, field = _find(changed, key)
+        hint = get_type_hints(type(changed[part]))[field]
+        value = _parsed(key, text, hint)
+        try:
+            changed[part] = dataclasses.replace(changed[part], **{field: value})
+        except ValueError as error:
+            raise UserError(f"{assignment}: {error}") from None
+    return changed
+
+
+def _find(configs: dict[str, Any], key: str) -> tuple[str, str]:
+    fields = {part: [f.name for f in dataclasses.fields(config)] for part, config in configs.items()}
+    part, dot, field = key.rpartition(".")
+    if dot and part in fields and field in fields[part]:
+        return part, field
+    owners = [part for part, names in fields.items() if key in names]
+    if len(owners) == 1:
+        return owners[0], key
+    every = [name for names in fields.values() for name in names]
+    every += [f"{part}.{name}" for part, names in fields.items() for name in names]
+    raise unknown("setting", key, every)
+
+
+def _options(hint: Any) -> list[Any]:
+    """The alternatives of a union, or the type itself."""
+    return list(get_args(hint)) if get_origin(hint) in (Union, types.UnionType) else [hint]
+
+
+def _parsed(key: str, text: str, hint: Any) -> Any:
+    """`text` as the first of the hint's alternatives that it can be."""
+    for option in _options(hint):
+        if option is type(None) and text.lower() in ("none", "null"):
+            return None
+        if option is bool and text.lower() in ("true", "false", "1", "0", "yes", "no", "on", "off"):
+            return text.lower() in ("true", "1", "yes", "on")
+        if get_origin(option) is Literal and text in get_args(option):
+            return text
+        if option in (int, float):
+            try:
+                return option(text)
+            except ValueError:
+                continue
+        if option is str:
+            return text
+    raise UserError(f"{key}={text}: expected {_spoken(hint)}")
+
+
+def _checked(key: str, value: Any, hint: Any) -> Any:
+    for option in _options(hint):
+        if get_origin(option) is Literal:
+            if value in get_args(option):
+                return value
+        elif option is float and type(value) in (int, float):
+            return float(value)
+        elif get_origin(option) is tuple and isinstance(value, list):
+            return tuple(value)
+        elif option in (int, bool, str, type(None)) and type(value) is option:
+            return value
+    raise UserError(f"{key} = {value!r}: expected {_spoken(hint)}")
+
+
+def _spoken(hint: Any) -> str:
+    words = {
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        str: "a text",
+        type(None): "none",
+    }
+    return " or ".join(
+        " | ".join(map(str, get_args(option)))
+        if get_origin(option) is Literal
+        else words.get(option, str(option))
+        for option in _options(hint)
+    )

@@ -1,0 +1,16 @@
+"""Mistakes that are the user's to mend: one line that says what was wrong, where, and what would be right."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UserError(Exception):
+    """Shown by the command line as one line without a traceback, exit code 2."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
+    """The error for a name that is none of `known`; it suggests the nearest."""
+    names = sorted(known)
+    near = get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"
+    return UserError(f"unknown {kind} {name!r}; {hint}")

@@ -1,0 +1,207 @@
+"""Scaled dot-product attention: the formula itself, its fused twin, and the multi-head module.
+
+Vaswani et al. 2017, "Attention Is All You Need", section 3.2. Row vectors throughout: q_i = x_i W^Q, where
+W^Q is `query.weight.T`.
+
+Shapes: b batch, n queries, m keys, h query heads, g key/value heads (g divides h), d width of a head
+(d_k for q and k, d_v for v), D model width.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from . import masks
+from .masks import Mask
+from .state import LayerCache
+from .tap import Tap
+
+Backend = Literal["auto", "reference", "fused"]
+
+WEIGHT_NAMES = ("scores", "weights")
+"""Tap names that only the reference path can serve."""
+
+
+def attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Mask = None,
+    *,
+    scale: float | None = None,
+    bias: Tensor | None = None,
+    dropout: float = 0.0,
+    backend: Backend = "auto",
+    tap: Tap | None = None,
+) -> Tensor:
+    """softmax(q kᵀ · scale + bias, over the visible keys) v.
+
+    q (..., h, n, d_k), k (..., g, m, d_k), v (..., g, m, d_v) -> (..., h, n, d_v). With g < h, each key head
+    serves h/g neighbouring query heads. `scale` is 1/√d_k unless given. `bias` is added to the scores and
+    broadcasts over (..., h, n, m). `mask`: see `masks.Mask`. A query that may look nowhere gets output 0,
+    weights 0 and finite gradients. `dropout` is the probability that a weight is dropped; it acts whenever
+    it is above 0, so callers pass 0 outside training.
+
+    Backend "reference" computes scores, weights and output one after the other, the softmax in float32 at
+    least; "fused" hands all to `scaled_dot_product_attention`, which never shows the weights; "auto" is
+    fused unless `tap` wants scores or weights, which takes the reference path.
+
+    Raises ValueError for shapes that do not fit, a mask that is no boolean, and a tap on a fused path.
+    """
+    _check_shapes(q, k, v)
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    wants_weights = tap is not None and any(tap.wants(name) for name in WEIGHT_NAMES)
+    if wants_weights and backend == "fused":
+        raise ValueError("the fused backend never forms scores or weights: tap them with 'reference'")
+    if backend == "reference" or wants_weights:
+        return _reference(q, k, v, mask, scale, bias, dropout, tap)
+    return _fused(q, k, v, mask, scale, bias, dropout)
+
+
+def _reference(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Mask,
+    scale: float,
+    bias: Tensor | None,
+    dropout: float,
+    tap: Tap | None,
+) -> Tensor:
+    k, v = _share_heads(q, k), _share_heads(q, v)
+    scores = (q @ k.transpose(-2, -1)) * scale  # (..., h, n, m)
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    if bias is not None:
+        scores = scores + bias
+    allowed = masks.dense(mask, q.shape[-2], k.shape[-2], q.device)
+    if allowed is not None:
+        scores = scores.masked_fill(~allowed, -math.inf)
+    if tap is not None:
+        scores = tap("scores", scores)
+    # A row of nothing but -inf would turn to NaN inside the softmax and stay NaN in its gradient, so it is
+    # neutralised before, not after. Asked of the scores, not of the mask: a tap may have cut edges.
+    nowhere = torch.isneginf(scores).all(-1, keepdim=True)
+    weights = scores.masked_fill(nowhere, 0).softmax(-1).masked_fill(nowhere, 0)
+    if tap is not None:
+        weights = tap("weights", weights)
+    if dropout > 0:
+        weights = F.dropout(weights, dropout)
+    return weights.to(v.dtype) @ v
+
+
+def _fused(
+    q: Tensor, k: Tensor, v: Tensor, mask: Mask, scale: float, bias: Tensor | None, dropout: float
+) -> Tensor:
+    n, m = q.shape[-2], k.shape[-2]
+    k, v = _share_heads(q, k), _share_heads(q, v)
+    if mask == "causal" and n == 1:
+        mask = None  # one new token at the end of a cache sees every key
+    # SDPA's own is_causal is aligned top-left: the same thing only when n == m.
+    if isinstance(mask, str) and n == m and bias is None:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout, scale=scale)
+    allowed = masks.dense(mask, n, m, q.device)
+    if allowed is None:
+        additive = None if bias is None else bias.to(q.dtype)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=additive, dropout_p=dropout, scale=scale)
+    # What a fused kernel makes of a row that may look nowhere differs from one to the next, so such rows
+    # look everywhere inside it, and their output is set to 0 after.
+    nowhere = ~allowed.any(-1, keepdim=True)
+    lowered = allowed | nowhere
+    if bias is not None:
+        lowered = bias.to(q.dtype).masked_fill(~lowered, -math.inf)
+    out = F.scaled_dot_product_attention(q, k, v, attn_mask=lowered, dropout_p=dropout, scale=scale)
+    return out.masked_fill(nowhere, 0)
+
+
+def _share_heads(q: Tensor, kv: Tensor) -> Tensor:
+    """Repeat key or value heads so that there is one for each query head."""
+    if q.dim() < 3 or kv.dim() < 3 or q.shape[-3] == kv.shape[-3]:
+        return kv
+    return kv.repeat_interleave(q.shape[-3] // kv.shape[-3], dim=-3)
+
+
+def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
+    shapes = f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
+    if q.shape[-1] != k.shape[-1]:
+        raise ValueError(f"q and k must share d_k: {shapes}")
+    if k.shape[-2] != v.shape[-2]:
+        raise ValueError(f"k and v must have one row per key: {shapes}")
+    if k.shape[:-2] != v.shape[:-2]:
+        raise ValueError(f"k and v must have the same batch and heads: {shapes}")
+    if q.dim() >= 3 and k.dim() >= 3 and q.shape[-3] % k.shape[-3]:
+        raise ValueError(f"the key heads must divide the query heads: {shapes}")
+
+
+class MultiHeadAttention(nn.Module):
+    """h attentions side by side, concatenated and mixed by W^O.
+
+    Self-attention without `memory`, cross-attention with it. Fewer `n_kv_heads` than `n_heads` make grouped
+    heads (Ainslie et al. 2023, "GQA"). `forward` returns (b, n, D).
+    """
+
+    TAP_NAMES = ("q", "k", "v", *WEIGHT_NAMES, "heads", "output")
+    """q, k as they enter the scores (after any rotation); `heads`: each head's mixture before W^O."""
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        n_kv_heads: int | None = None,
+        d_head: int | None = None,
+        bias: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if d_head is None:
+            if d_model % n_heads:
+                raise ValueError(f"d_model = {d_model} cannot be cut into n_heads = {n_heads} equal heads")
+            d_head = d_model // n_heads
+        n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+        if n_heads % n_kv_heads:
+            raise ValueError(f"n_kv_heads = {n_kv_heads} must divide n_heads = {n_heads}")
+        self.n_heads, self.n_kv_heads, self.d_head, self.dropout = n_heads, n_kv_heads, d_head, dropout
+        self.query = nn.Linear(d_model, n_heads * d_head, bias=bias)
+        self.key = nn.Linear(d_model, n_kv_heads * d_head, bias=bias)
+        self.value = nn.Linear(d_model, n_kv_heads * d_head, bias=bias)
+        self.output = nn.Linear(n_heads * d_head, d_model, bias=bias)
+
+    def forward(
+        self,
+        x_bnD: Tensor,
+        memory_bmD: Tensor | None = None,
+        *,
+        mask: Mask = None,
+        rotate: Callable[[Tensor], Tensor] | None = None,
+        bias: Tensor | None = None,
+        cache: LayerCache | None = None,
+        backend: Backend = "auto",
+        tap: Tap | None = None,
+    ) -> Tensor:
+        """`rotate` turns new queries and keys (see `positions.Rotary`); `cache` appends to what it holds."""
+        source = x_bnD if memory_bmD is None else memory_bmD
+        q_bhnd = self._split(self.query(x_bnD), self.n_heads)
+        k_bgmd = self._split(self.key(source), self.n_kv_heads)
+        v_bgmd = self._split(self.value(source), self.n_kv_heads)
+        if rotate is not None:
+            q_bhnd, k_bgmd = rotate(q_bhnd), rotate(k_bgmd)
+        if cache is not None:
+            k_bgmd, v_bgmd = cache.append(k_bgmd, v_bgmd)
+        if tap is not None:
+            q_bhnd, k_bgmd, v_bgmd = tap("q", q_bhnd), tap("k", k_bgmd), tap("v", v_bgmd)
+        dropout = self.dropout if self.training else 0.0
+        heads_bhnd = attend(
+            q_bhnd, k_bgmd, v_bgmd, mask, bias=bias, dropout=dropout, backend=backend, tap=tap
+        )
+        if tap is not None:
+            heads_bhnd = tap("heads", heads_bhnd)
+        out_bnD: Tensor = self.output(heads_bhnd.transpose(1, 2).flatten(2))
+        return tap("output", out_bnD) if tap is not None else out_bnD
+
+    def _split(self, x_bnD: Tensor, heads: int) -> Tensor:
+        b, n, _ = x_bnD.shape
+        return x_bnD.view(b, n, heads, self.d_head).transpose(1, 2)  # (b, heads, n, d)

@@ -1,0 +1,110 @@
+"""What a decoder remembers between calls, as a value that the caller owns.
+
+`logits, state = model(tokens, state)`. An old state stays good: two continuations of the same state do not
+see each other, although the room for them is set aside in advance and shared as long as that is safe.
+
+Shapes: b rows, g key/value heads, m slots in use, d width of a head.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass
+class _Room:
+    """Slots for keys and values of all layers, and how many of them somebody has claimed."""
+
+    k: Tensor  # (layers, b, g, capacity, d)
+    v: Tensor
+    claimed: int
+
+
+class LayerCache:
+    """One layer's part of a state during one forward pass."""
+
+    def __init__(self, k: Tensor, v: Tensor, start: int) -> None:
+        self._k, self._v, self._start = k, v, start
+
+    def append(self, k_new: Tensor, v_new: Tensor) -> tuple[Tensor, Tensor]:
+        """Write the new keys and values (b, g, n, d); return all of them (b, g, m, d)."""
+        if torch.is_grad_enabled() and (k_new.requires_grad or v_new.requires_grad):
+            raise RuntimeError("a state is for running a model, not for training it: use torch.no_grad()")
+        self._k[:, :, self._start :] = k_new
+        self._v[:, :, self._start :] = v_new
+        return self._k, self._v
+
+
+class KVState:
+    """Keys and values of every token seen so far, for every layer.
+
+    `length` counts slots, padding included; `valid` (b, length) says which hold real tokens, None = all.
+    """
+
+    def __init__(self, room: _Room, length: int, start: int, valid: Tensor | None) -> None:
+        self._room, self.length, self._start, self.valid = room, length, start, valid
+
+    @classmethod
+    def empty(
+        cls,
+        n_layers: int,
+        batch: int,
+        n_kv_heads: int,
+        d_head: int,
+        capacity: int,
+        *,
+        device: torch.device | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> "KVState":
+        """Room for `capacity` tokens in each of `batch` rows; it grows by itself beyond that."""
+        shape = (n_layers, batch, n_kv_heads, capacity, d_head)
+        k, v = (torch.empty(shape, device=device, dtype=dtype) for _ in range(2))
+        room = _Room(k, v, claimed=0)
+        return cls(room, 0, 0, None)
+
+    @property
+    def batch(self) -> int:
+        return self._room.k.shape[1]
+
+    def extended(self, n: int, valid_bn: Tensor | None = None) -> "KVState":
+        """A new state with n more slots, which the layers fill through `layer(i).append`."""
+        length = self.length + n
+        room = self._room
+        if room.claimed != self.length or length > room.k.shape[3]:
+            fits = length <= room.k.shape[3]
+            room = self._moved(room.k.shape[3] if fits else 2 * length)
+        room.claimed = length
+        return KVState(room, length, self.length, self._joined_valid(n, valid_bn))
+
+    def layer(self, i: int) -> LayerCache:
+        used = slice(0, self.length)
+        return LayerCache(self._room.k[i, :, :, used], self._room.v[i, :, :, used], self._start)
+
+    def reorder(self, rows: Tensor) -> "KVState":
+        """The state whose row i is this one's row `rows[i]`; rows may repeat or be left out."""
+        room = _Room(
+            self._room.k.index_select(1, rows), self._room.v.index_select(1, rows), claimed=self.length
+        )
+        valid = None if self.valid is None else self.valid.index_select(0, rows)
+        return KVState(room, self.length, self._start, valid)
+
+    def _moved(self, capacity: int) -> _Room:
+        """A copy of the slots in use with room for `capacity`."""
+        old = self._room
+        shape = (*old.k.shape[:3], capacity, old.k.shape[4])
+        room = _Room(old.k.new_empty(shape), old.v.new_empty(shape), claimed=self.length)
+        room.k[:, :, :, : self.length] = old.k[:, :, :, : self.length]
+        room.v[:, :, :, : self.length] = old.v[:, :, :, : self.length]
+        return room
+
+    def _joined_valid(self, n: int, valid_bn: Tensor | None) -> Tensor | None:
+        if self.valid is None and valid_bn is None:
+            return None
+        device = self._room.k.device
+        before = self.valid
+        if before is None:
+            before = torch.ones(self.batch, self.length, dtype=torch.bool, device=device)
+        if valid_bn is None:
+            valid_bn = torch.ones(self.batch, n, dtype=torch.bool, device=device)
+        return torch.cat((before, valid_bn), 1)
