@@ -53,6 +53,8 @@ def _find(configs: dict[str, Any], key: str) -> tuple[str, str]:
     owners = [part for part, names in fields.items() if key in names]
     if len(owners) == 1:
         return owners[0], key
+    if owners:
+        raise UserError(f"{key!r} is a setting of {' and '.join(owners)}; write {owners[0]}.{key}")
     every = [name for names in fields.values() for name in names]
     every += [f"{part}.{name}" for part, names in fields.items() for name in names]
     raise unknown("setting", key, every)
@@ -64,10 +66,11 @@ def _options(hint: Any) -> list[Any]:
 
 
 def _parsed(key: str, text: str, hint: Any) -> Any:
-    """`text` as the first of the hint's alternatives that it can be."""
-    for option in _options(hint):
-        if option is type(None) and text.lower() in ("none", "null"):
-            return None
+    """`text` as None where the hint has it, else as the first of the alternatives that it can be."""
+    options = _options(hint)
+    if type(None) in options and text.lower() in ("none", "null"):
+        return None
+    for option in options:
         if option is bool and text.lower() in ("true", "false", "1", "0", "yes", "no", "on", "off"):
             return text.lower() in ("true", "1", "yes", "on")
         if get_origin(option) is Literal and text in get_args(option):
@@ -89,7 +92,7 @@ def _checked(key: str, value: Any, hint: Any) -> Any:
                 return value
         elif option is float and type(value) in (int, float):
             return float(value)
-        elif get_origin(option) is tuple and isinstance(value, list):
+        elif get_origin(option) is tuple and isinstance(value, list | tuple):
             return tuple(value)
         elif option in (int, bool, str, type(None)) and type(value) is option:
             return value

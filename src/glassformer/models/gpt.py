@@ -4,7 +4,7 @@ Shapes: b batch, n new tokens, m all tokens (cached and new), D model width, V v
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import torch
 from torch import Tensor, nn
@@ -44,6 +44,12 @@ class GPTConfig:
         for name in ("vocab_size", "context", "n_layers", "n_heads", "d_model"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("norm_eps", "rotary_base"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
+        for name, hint in get_type_hints(GPTConfig).items():
+            if get_origin(hint) is Literal and getattr(self, name) not in get_args(hint):
+                raise ValueError(f"{name} must be one of {get_args(hint)}, not {getattr(self, name)!r}")
         if self.d_inner is not None and self.d_inner < 1:
             raise ValueError(f"d_inner must be at least 1, not {self.d_inner}")
         if self.d_model % self.n_heads:
@@ -118,9 +124,14 @@ class GPT(nn.Module):
 
         Pass `new_state(...)` to begin a cache and what comes back to go on; without a state, none is kept.
         `valid_bn` marks real tokens in rows with padding (True = real): positions count only those, and
-        padding is never looked at. Raises ValueError past the last learned position.
+        padding is never looked at. Raises ValueError past the last learned position, and for a state or a
+        `valid_bn` of other rows.
         """
-        n = tokens_bn.shape[1]
+        b, n = tokens_bn.shape
+        if state is not None and state.batch != b:
+            raise ValueError(f"the state holds {state.batch} rows, the tokens {b}")
+        if valid_bn is not None and valid_bn.shape != tokens_bn.shape:
+            raise ValueError(f"valid_bn must mark each of the {b} x {n} tokens, not {tuple(valid_bn.shape)}")
         if state is not None:
             state = state.extended(n, valid_bn)
             valid_bm = state.valid

@@ -101,7 +101,7 @@ def _fused(
     if mask == "causal" and n == 1:
         mask = None  # one new token at the end of a cache sees every key
     # SDPA's own is_causal is aligned top-left: the same thing only when n == m.
-    if isinstance(mask, str) and n == m and bias is None:
+    if mask == "causal" and n == m and bias is None:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout, scale=scale)
     allowed = masks.dense(mask, n, m, q.device)
     if allowed is None:

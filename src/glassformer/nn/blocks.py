@@ -146,7 +146,7 @@ def initialise(model: nn.Module, n_layers: int, std: float = 0.02) -> None:
     for module in model.modules():
         if isinstance(module, nn.Linear | nn.Embedding):
             nn.init.normal_(module.weight, std=std)
-        if isinstance(module, nn.Linear) and module.bias is not None:
+        if isinstance(module, nn.Linear | nn.LayerNorm) and module.bias is not None:
             nn.init.zeros_(module.bias)
         if isinstance(module, nn.LayerNorm | nn.RMSNorm):
             nn.init.ones_(module.weight)

@@ -1,0 +1,52 @@
+"""`glassformer` and `python -m glassformer`: run a verb, and say what went wrong in one line."""
+
+import errno
+import os
+import sys
+
+
+def main() -> None:
+    """Exit codes: 0 done, 1 the machine failed (disk full), 2 the user's mistake, 130 stopped by Ctrl-C."""
+    for stream in (sys.stdout, sys.stderr):
+        # A console that cannot show a character must not end the program.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    import click
+
+    from .cli import cli
+    from .errors import UserError
+
+    try:
+        code = cli(standalone_mode=False)
+    except UserError as error:
+        code = _say(str(error), 2)
+    except click.ClickException as error:
+        error.show()
+        code = 2
+    except (click.Abort, KeyboardInterrupt):
+        code = _say("stopped", 130)
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody to tell, nor at interpreter exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except OSError as error:
+        if error.errno not in (
+            errno.ENOSPC,
+            errno.EDQUOT,
+            errno.EFBIG,
+            errno.EACCES,
+            errno.EROFS,
+            errno.EPERM,
+        ):
+            raise
+        where = f": {error.filename}" if error.filename else ""
+        code = _say(f"{error.strerror}{where}", 1)
+    sys.exit(code or 0)
+
+
+def _say(message: str, code: int) -> int:
+    sys.stderr.write(f"glassformer: {message}\n")
+    return code
+
+
+if __name__ == "__main__":
+    main()

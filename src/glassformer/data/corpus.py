@@ -1,0 +1,168 @@
+"""Encoded text on disk: every document encoded once into one memory-mapped file of token ids.
+
+END doc END doc … END. The folder holds `tokens.bin`, `corpus.json` and the tokenizer.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import UserError
+from . import sources, tokenizers
+from .tokenizers import Tokenizer
+
+TOKENS, META = "tokens.bin", "corpus.json"
+
+Tokens = NDArray[np.unsignedinteger]
+Advance = Callable[[str, int, int], None]
+"""Called as `advance(what, done_bytes, all_bytes)` while something long goes on."""
+
+
+@dataclass(frozen=True)
+class Meta:
+    """`corpus.json`. `key` names the content: the documents' bytes and the tokenizer asked for."""
+
+    key: str
+    dtype: str
+    n_tokens: int
+    n_documents: int
+    n_bytes: int
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Encoded documents and the tokenizer that encoded them."""
+
+    tokens: Tokens
+    tokenizer: Tokenizer
+    meta: Meta
+
+    def split(self, valid_fraction: float) -> tuple[Tokens, Tokens]:
+        """The text cut by position: first part for training, the rest for validation, no token in both."""
+        n_valid = int(len(self.tokens) * valid_fraction)
+        cut = len(self.tokens) - n_valid
+        return self.tokens[:cut], self.tokens[cut:]
+
+
+def prepare(
+    paths: Sequence[Path],
+    folder: Path,
+    tokenizer: str | Tokenizer,
+    vocab_size: int,
+    advance: Advance = lambda what, done, total: None,
+) -> Corpus:
+    """Encode the documents into `folder`, or link what a neighbouring run has already encoded.
+
+    `tokenizer` is "auto", "chars", "bytes", "bpe" (of `vocab_size`), or one to take as it is. `folder`
+    appears only once it is whole.
+    """
+    spec = tokenizer.to_json() if isinstance(tokenizer, Tokenizer) else f"{tokenizer}:{vocab_size}"
+    key = _key(paths, spec, advance)
+    for candidate in (folder, *sorted(folder.parent.parent.glob(f"*/{folder.name}"))):
+        if _key_in(candidate) == key:
+            _link(candidate, folder)
+            return load(folder)
+    partial = folder.with_name(folder.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        _encode(paths, partial, tokenizer, vocab_size, key, advance)
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.rename(folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return load(folder)
+
+
+def load(folder: Path) -> Corpus:
+    """The corpus that `prepare` left in a folder."""
+    try:
+        meta = Meta(**json.loads((folder / META).read_text(encoding="utf-8")))
+        tokens = np.memmap(folder / TOKENS, dtype=meta.dtype, mode="r")
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{folder} holds no encoded text that can be read: {error}") from None
+    if len(tokens) != meta.n_tokens:
+        raise UserError(
+            f"{folder / TOKENS} holds {len(tokens)} tokens, not {meta.n_tokens}: it was cut short"
+        )
+    return Corpus(tokens, tokenizers.load(folder), meta)
+
+
+def _encode(
+    paths: Sequence[Path],
+    folder: Path,
+    tokenizer: str | Tokenizer,
+    vocab_size: int,
+    key: str,
+    advance: Advance,
+) -> None:
+    if isinstance(tokenizer, str):
+        tokenizer = tokenizers.choose(tokenizer, lambda: _texts(paths, "reading", advance), vocab_size)
+    tokenizer.save(folder)
+    dtype = np.dtype(np.uint16 if tokenizer.vocab_size <= 1 << 16 else np.uint32)
+    end = np.array([tokenizer.end], dtype)
+    n_tokens, n_bytes = 1, 0
+    with (folder / TOKENS).open("wb") as file:
+        end.tofile(file)
+        for path in paths:
+            for text in _texts([path], f"encoding {path.name}", advance):
+                ids = tokenizer.encode(text).astype(dtype)
+                ids.tofile(file)
+                n_tokens += len(ids)
+                n_bytes += len(text.encode())
+            end.tofile(file)
+            n_tokens += 1
+        file.flush()
+        os.fsync(file.fileno())
+    meta = Meta(key, dtype.name, n_tokens, len(paths), n_bytes)
+    (folder / META).write_text(json.dumps(asdict(meta), indent=1), encoding="utf-8", newline="\n")
+
+
+def _texts(paths: Sequence[Path], what: str, advance: Advance) -> Iterator[str]:
+    total, done = sum(path.stat().st_size for path in paths), 0
+    for path in paths:
+        for text in sources.read(path):
+            yield text
+            done += len(text.encode())
+            advance(what, done, total)
+
+
+def _key(paths: Sequence[Path], spec: str, advance: Advance) -> str:
+    total, done = sum(path.stat().st_size for path in paths), 0
+    key = hashlib.sha256(spec.encode())
+    for path in paths:
+        document = hashlib.sha256()
+        with path.open("rb") as file:
+            while block := file.read(sources.CHUNK):
+                document.update(block)
+                done += len(block)
+                advance("checking", done, total)
+        key.update(document.digest())
+    return key.hexdigest()
+
+
+def _key_in(folder: Path) -> str | None:
+    try:
+        return str(json.loads((folder / META).read_text(encoding="utf-8"))["key"])
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _link(source: Path, target: Path) -> None:
+    """The same files in `target`, without a second copy on disk where the file system allows it."""
+    if source == target:
+        return
+    target.mkdir(parents=True, exist_ok=True)
+    for path in sorted(source.iterdir(), key=lambda p: p.name == META):  # META last: it makes it whole
+        (target / path.name).unlink(missing_ok=True)
+        try:
+            os.link(path, target / path.name)
+        except OSError:
+            shutil.copyfile(path, target / path.name)

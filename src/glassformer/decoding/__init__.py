@@ -1,0 +1,1 @@
+"""Writing with a model: one loop over a state, samplers from logits to logits, text that streams."""

@@ -1,0 +1,153 @@
+"""Prompts to text: streaming that never cuts a character, and stop strings."""
+
+import codecs
+import random
+from collections.abc import Iterator, Sequence
+from typing import TypedDict, Unpack
+
+from ..data.tokenizers import Tokenizer
+from ..errors import UserError
+from ..models import GPT
+from .loop import Row, write
+from .samplers import Sampler
+
+
+class TextStream:
+    """Tokens in, text out, each piece as soon as it is certain.
+
+    Bytes wait until their character is whole; text that may be the beginning of a stop string waits until
+    it is decided. `stopped` turns true at the first stop string, which is not part of the text. All pieces
+    and `finish()` together are `tokenizer.decode` of the tokens, up to that stop.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, stop: Sequence[str] = ()) -> None:
+        self._tokenizer, self._stop = tokenizer, [text for text in stop if text]
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held = ""
+        self.stopped = False
+
+    def push(self, token: int) -> str:
+        """The text that this token makes certain; often none."""
+        return self._released(self._decoder.decode(self._tokenizer.token_bytes(token)))
+
+    def finish(self) -> str:
+        """What was still held back."""
+        text = self._released(self._decoder.decode(b"", final=True))
+        held, self._held = self._held, ""
+        return text if self.stopped else text + held
+
+    def _released(self, text: str) -> str:
+        if self.stopped:
+            return ""
+        text = self._held + text
+        found = [at for at in (text.find(stop) for stop in self._stop) if at >= 0]
+        if found:
+            self.stopped, self._held = True, ""
+            return text[: min(found)]
+        wait = max((_overlap(text, stop) for stop in self._stop), default=0)
+        self._held = text[len(text) - wait :]
+        return text[: len(text) - wait]
+
+
+def _overlap(text: str, stop: str) -> int:
+    """How many characters at the end of `text` may be the beginning of `stop`."""
+    return next((n for n in range(min(len(text), len(stop) - 1), 0, -1) if text.endswith(stop[:n])), 0)
+
+
+def stream(
+    model: GPT,
+    tokenizer: Tokenizer,
+    prompts: Sequence[str],
+    *,
+    tokens: int = 200,
+    sampler: Sampler | None = None,
+    stop: Sequence[str] = (),
+    seeds: Sequence[str] | None = None,
+    cache: bool = True,
+) -> Iterator[tuple[int, str]]:
+    """Continue each prompt; yield (index of the prompt, next piece of its text) as it is written.
+
+    A text ends after `tokens` tokens, at END, or before the first stop string. An empty prompt begins a new
+    document. `seeds[i]` decides prompt i's chances; by default all have the seed 0, so that each row is
+    what it would be alone. Raises UserError for a prompt with characters that the vocabulary lacks.
+    """
+    if tokens < 0:
+        raise UserError(f"tokens must be 0 or more, not {tokens}")
+    seeds = ["0/0"] * len(prompts) if seeds is None else seeds
+    rows = [
+        Row(tokenizer.encode(prompt).tolist() or [tokenizer.end], random.Random(seed))
+        for prompt, seed in zip(prompts, seeds, strict=True)
+    ]
+    streams = [TextStream(tokenizer, stop) for _ in rows]
+    place = {id(row): i for i, row in enumerate(rows)}
+    model.eval()
+    for written in write(model, rows, sampler or Sampler(), tokens, n_ids=tokenizer.vocab_size, cache=cache):
+        for row in written:
+            i = place[id(row)]
+            if row.tokens[-1] == tokenizer.end:
+                row.done = True
+                continue
+            piece = streams[i].push(row.tokens[-1])
+            row.done = streams[i].stopped
+            if piece:
+                yield i, piece
+    for i, text in enumerate(streams):
+        if rest := text.finish():
+            yield i, rest
+
+
+class Options(TypedDict, total=False):
+    """What `generate` and `generate_batch` take beside their prompts, with the defaults in parentheses."""
+
+    tokens: int
+    """At most so many new tokens (200)."""
+    temperature: float
+    """0 = greedy (1)."""
+    top_k: int | None
+    top_p: float | None
+    repetition_penalty: float
+    stop: Sequence[str]
+    """Texts before which a text ends."""
+    seed: int
+    cache: bool
+    """False recomputes every token at every step; the result is the same (True)."""
+
+
+def generate(model: GPT, tokenizer: Tokenizer, prompt: str = "", **options: Unpack[Options]) -> str:
+    """What the model writes after a prompt, without the prompt. See `Options`, `Sampler` and `stream`."""
+    return generate_batch(model, tokenizer, [prompt], **options)[0]
+
+
+def generate_batch(
+    model: GPT,
+    tokenizer: Tokenizer,
+    prompts: Sequence[str],
+    samples: int = 1,
+    **options: Unpack[Options],
+) -> list[str]:
+    """`samples` continuations of each prompt: all of the first prompt, then of the second, and so on.
+
+    Sample j of every prompt has its chances from (seed, j) alone: what a prompt gets does not depend on
+    what else is in the batch.
+    """
+    if samples < 1:
+        raise UserError(f"samples must be at least 1, not {samples}")
+    texts = [""] * (len(prompts) * samples)
+    pieces = stream(
+        model,
+        tokenizer,
+        [prompt for prompt in prompts for _ in range(samples)],
+        tokens=options.get("tokens", 200),
+        sampler=Sampler(
+            options.get("temperature", 1.0),
+            options.get("top_k"),
+            options.get("top_p"),
+            options.get("repetition_penalty", 1.0),
+        ),
+        stop=options.get("stop", ()),
+        seeds=[f"{options.get('seed', 0)}/{j}" for _ in prompts for j in range(samples)],
+        cache=options.get("cache", True),
+    )
+    for i, piece in pieces:
+        texts[i] += piece
+    return texts

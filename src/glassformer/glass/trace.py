@@ -1,0 +1,92 @@
+"""Recording what a model computes, by name.
+
+Shapes: b batch, h heads, n queries, m keys.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+import torch
+from torch import Tensor
+
+from ..errors import unknown
+from ..models import GPT
+from ..nn.attention import WEIGHT_NAMES
+
+
+@dataclass
+class Recorder:
+    """A tap that keeps the tensors whose full names match one of the patterns (`*`, `?`, `[...]`)."""
+
+    patterns: tuple[str, ...]
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    path: str = ""
+
+    def at(self, path: str) -> "Recorder":
+        return Recorder(self.patterns, self.tensors, f"{self.path}{path}.")
+
+    def wants(self, name: str) -> bool:
+        return any(fnmatchcase(self.path + name, pattern) for pattern in self.patterns)
+
+    def __call__(self, name: str, tensor: Tensor) -> Tensor:
+        if self.wants(name):
+            self.tensors[self.path + name] = tensor.detach()
+        return tensor
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What was recorded of one pass. `trace["blocks.0.attention.weights"]` is a tensor (b, h, n, m).
+
+    `attention` names the path that attention took: "reference" if scores or weights were asked for, which
+    a fused kernel never forms, else "fused"; the two agree to rounding.
+    """
+
+    tokens: Tensor
+    tensors: dict[str, Tensor]
+    attention: str
+
+    def __getitem__(self, name: str) -> Tensor:
+        try:
+            return self.tensors[name]
+        except KeyError:
+            raise KeyError(str(unknown("recorded name", name, self.tensors))) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tensors)
+
+    def weights(self, layer: int, head: int) -> Tensor:
+        """The attention weights (n, m) of one head for the first row; layer and head count from 0."""
+        return self[f"blocks.{layer}.attention.weights"][0, head]
+
+    @property
+    def probabilities(self) -> Tensor:
+        """Next-token probabilities (b, n, V) after each position, in float32."""
+        return self["logits"].float().softmax(-1)
+
+
+def trace(model: GPT, tokens: Tensor | Sequence[int], names: str | Sequence[str] = "*") -> Trace:
+    """Run the model once, without dropout or gradient, and record the tensors called `names`.
+
+    `tokens`: ids of one text (n,), or a batch (b, n). `names`: full names or patterns such as
+    "blocks.*.attention.weights"; `model.tap_names()` lists all there are. What was not asked for is not
+    kept. Raises ValueError for a pattern that fits no name.
+    """
+    patterns = (names,) if isinstance(names, str) else tuple(names)
+    known = model.tap_names()
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in known):
+            raise ValueError(str(unknown("tap name", pattern, known)))
+    ids = torch.as_tensor(tokens, dtype=torch.long, device=model.embedding.weight.device)
+    ids = ids.unsqueeze(0) if ids.dim() == 1 else ids
+    recorder = Recorder(patterns)
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            model(ids, tap=recorder)
+    finally:
+        model.train(was_training)
+    fused = not any(name.endswith(WEIGHT_NAMES) for name in recorder.tensors)
+    return Trace(ids, recorder.tensors, "fused" if fused else "reference")

@@ -1,0 +1,42 @@
+"""A model in words and numbers, for `glassformer info`."""
+
+from dataclasses import asdict
+
+from .cost import cost
+from .gpt import GPT
+
+
+def table(model: GPT) -> str:
+    """Config, parameters by part and by name, cost per token, as plain lines."""
+    c, costs = model.config, cost(model)
+    lines = ["", "settings"]
+    lines += [f"  {key:<16} {value}" for key, value in asdict(c).items() if value is not None]
+    lines += ["", "parameters by part"]
+    lines += [
+        f"  {part:<16} {count:>14,}  {100 * count / costs.total:5.1f} %"
+        for part, count in costs.parameters.items()
+        if count
+    ]
+    lines += [f"  {'all':<16} {costs.total:>14,}"]
+    if c.tie_embeddings:
+        lines += ["  (the head shares the embedding's matrix)"]
+    lines += ["", "shapes (out, in; blocks 0 of " + f"{c.n_layers} alike)"]
+    lines += [
+        f"  {name:<32} {' x '.join(map(str, parameter.shape))}"
+        for name, parameter in model.named_parameters()
+        if not name.startswith("blocks.") or name.startswith("blocks.0.")
+    ]
+    lines += ["", "cost per token"]
+    lines += [f"  writing it       {_big(costs.operations)}FLOP at half the context of {c.context}"]
+    lines += [f"    of which attention over earlier tokens  {_big(costs.attention_operations)}FLOP"]
+    lines += [f"  training on it   {_big(3 * costs.operations)}FLOP"]
+    lines += [f"  remembering it   {costs.state_bytes:,} bytes of keys and values"]
+    return "\n".join(lines)
+
+
+def _big(number: float) -> str:
+    for unit in ("", "k", "M", "G"):
+        if number < 1000:
+            return f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} T"

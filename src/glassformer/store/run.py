@@ -1,0 +1,165 @@
+"""A run is a folder.
+
+    runs/poems/
+      step-2000/   model.safetensors, config.json, tokenizer.json, training.safetensors
+      last, best   one line each: the name of a step folder
+      data/        the encoded text
+      log.jsonl, loss.png
+
+A step folder is written under another name, synced, and renamed: under its own name it is whole. `last` and
+`best` are replaced in one move, and only then are folders deleted that neither names. So a kill or a full
+disk at any moment leaves the previous checkpoint as it was. Nothing is ever pickled.
+"""
+
+import json
+import os
+import platform
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .. import __version__, config
+from ..data import tokenizers
+from ..data.tokenizers import Tokenizer
+from ..errors import UserError
+from ..models import FAMILIES, GPT, GPTConfig
+from . import tensors
+
+CONFIG, MODEL, TRAINING = "config.json", "model.safetensors", "training.safetensors"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One step folder, opened. `settings` is its config.json."""
+
+    folder: Path
+    step: int
+    settings: dict[str, Any]
+
+    def model(self, changed: GPTConfig | None = None) -> GPT:
+        """The model with its weights, in evaluation mode, on the CPU; with a config of the same shape
+        in place of its own, if given."""
+        family = self.settings.get("family")
+        if family not in FAMILIES:
+            raise UserError(
+                f"{self.folder / CONFIG}: unknown family {family!r}; known: {', '.join(FAMILIES)}"
+            )
+        config_class, model_class = FAMILIES[family]
+        model = model_class(changed or config.from_dict(config_class, self.settings["model"]))
+        tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
+        return model.eval()
+
+    def tokenizer(self) -> Tokenizer:
+        return tokenizers.load(self.folder)
+
+    def training_tensors(self) -> dict[str, Tensor]:
+        return tensors.read(self.folder / TRAINING)
+
+
+class Run:
+    """A run folder. Making the object touches nothing on disk."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def exists(self) -> bool:
+        return (self.folder / "last").is_file()
+
+    def steps(self) -> list[int]:
+        """The steps whose checkpoints are there, in order."""
+        names = (path.name.removeprefix("step-") for path in self.folder.glob("step-*") if path.is_dir())
+        return sorted(int(name) for name in names if name.isdecimal())
+
+    def checkpoint(self, which: str = "best") -> Checkpoint:
+        """Open "last", "best" or a step number. "best" is the last where nothing was validated.
+
+        Raises UserError where the folder is no run or has no such checkpoint.
+        """
+        if not self.folder.is_dir():
+            raise UserError(f"{self.folder}: no such run folder")
+        if not self.exists():
+            raise UserError(f"{self.folder} is no run folder: it has no checkpoint")
+        name = self._named(which)
+        path = self.folder / name / CONFIG
+        if not path.is_file():
+            steps = ", ".join(map(str, self.steps())) or "none"
+            raise UserError(
+                f"{self.folder} has no checkpoint {which}; there are last, best, and the steps {steps}"
+            )
+        try:
+            settings = json.loads(path.read_text(encoding="utf-8"))
+            return Checkpoint(path.parent, int(settings["step"]), settings)
+        except (ValueError, KeyError, TypeError):
+            raise UserError(f"{path} is damaged: it is no JSON text with a step") from None
+
+    def save(
+        self,
+        step: int,
+        model: GPT,
+        tokenizer: Tokenizer,
+        settings: Mapping[str, Any],
+        training: Mapping[str, Tensor],
+        *,
+        best: bool,
+    ) -> Path:
+        """Write a checkpoint, make it `last` (and `best` if so), and delete what neither names."""
+        target = self.folder / f"step-{step}"
+        partial = self.folder / f"step-{step}.partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        if not target.exists():  # the same step of the same run is the same checkpoint
+            try:
+                partial.mkdir(parents=True)
+                tensors.write(partial / MODEL, tensors.model_tensors(model))
+                tensors.write(partial / TRAINING, training)
+                tokenizer.save(partial)
+                versions = {"torch": torch.__version__, "python": platform.python_version()}
+                header = {"glassformer": __version__, "versions": versions, "step": step}
+                write_text(partial / CONFIG, json.dumps({**header, **settings}, indent=1, allow_nan=False))
+                tensors.sync(partial / tokenizers.FILE)
+                tensors.sync(partial)
+                partial.rename(target)
+                tensors.sync(self.folder)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
+        replace_text(self.folder / "last", target.name)
+        if best or not (self.folder / "best").is_file():
+            replace_text(self.folder / "best", target.name)
+        self.tidy()
+        return target
+
+    def tidy(self) -> None:
+        """Delete the step folders that neither `last` nor `best` names, half-written ones among them."""
+        kept = {self._named("last"), self._named("best")} if self.exists() else set()
+        for path in self.folder.glob("step-*"):
+            if path.name not in kept:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _named(self, which: str) -> str:
+        if which not in ("last", "best"):
+            return f"step-{which}"
+        pointer = self.folder / which
+        return (pointer if pointer.is_file() else self.folder / "last").read_text(encoding="utf-8").strip()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a small file and wait until the disk has it."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Give a file new content in one move: a reader sees the old text or the new one."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        write_text(partial, text)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    tensors.sync(path.parent)

@@ -1,0 +1,84 @@
+"""safetensors files: whole and synced when written, checked before anything is made of them when read."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from ..errors import UserError
+
+_HEADER_LIMIT = 100_000_000  # bytes; what the format itself allows
+
+
+def write(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write tensors (made contiguous: the format stores no strides) and wait until the disk has them."""
+    save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
+    sync(path)
+
+
+def read(path: Path) -> dict[str, Tensor]:
+    """All tensors of a file, on the CPU. Raises UserError if it is missing, cut short or damaged."""
+    _check(path)
+    tensors: dict[str, Tensor] = load_file(path)
+    return tensors
+
+
+def sync(path: Path) -> None:
+    """Wait until a file or folder is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def model_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """Every parameter and buffer once: a tied weight has one name, the first."""
+    return {**dict(model.named_parameters()), **dict(model.named_buffers())}
+
+
+def fill(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
+    """Copy tensors into a model, tied weights staying tied.
+
+    Raises UserError, with the model unchanged, for a tensor that is missing, left over or misshapen.
+    """
+    wanted = model_tensors(model)
+    for name in wanted:
+        if name not in tensors:
+            raise UserError(f"{source} lacks {name}")
+        if wanted[name].shape != tensors[name].shape:
+            raise UserError(
+                f"{source}: {name} has shape {tuple(tensors[name].shape)}, "
+                f"the model needs {tuple(wanted[name].shape)}"
+            )
+    for name in tensors:
+        if name not in wanted:
+            raise UserError(f"{source}: the model has no place for {name}")
+    with torch.no_grad():
+        for name, tensor in wanted.items():
+            tensor.copy_(tensors[name])
+
+
+def _check(path: Path) -> None:
+    """The format: 8 bytes of header length, a JSON header, then the data that the header describes."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if size < 8 or not 2 <= length <= min(_HEADER_LIMIT, size - 8):
+                raise UserError(f"{path} is no whole safetensors file: {size} bytes, cut short or damaged")
+            header = json.loads(file.read(length))
+        data = max(
+            (entry["data_offsets"][1] for key, entry in header.items() if key != "__metadata__"), default=0
+        )
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+        raise UserError(f"{path} is no safetensors file: its header is damaged") from None
+    expected = 8 + length + data
+    if size != expected:
+        raise UserError(f"{path} is damaged: {size} bytes where its header says {expected}")

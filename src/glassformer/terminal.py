@@ -1,0 +1,56 @@
+"""What verbs share in talking to a terminal."""
+
+import os
+import sys
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+from rich.progress import Progress
+
+console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+"""For people. Results go to standard output, so that they can be piped."""
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar per kind of work, which appears with its first report."""
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
+        tasks = {}
+
+        def advance(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what)
+            bars.update(tasks[what], completed=done, total=total)
+
+        yield advance
+
+
+def spoken(argument: str) -> str:
+    """A command-line argument as UTF-8 text, also where the locale took it for something else."""
+    return os.fsencode(argument).decode("utf-8", "surrogateescape")
+
+
+def read_argument(text: str) -> str:
+    """The text given as an argument; "-" stands for standard input."""
+    if text == "-":
+        return sys.stdin.buffer.read().decode("utf-8-sig", "surrogateescape").replace("\r\n", "\n")
+    return spoken(text)
+
+
+def open_in_browser(page: Path) -> None:
+    """Show a page if a person with a graphical screen is there; never wait, never complain."""
+    graphical = (
+        sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )
+    if graphical and sys.stdout.isatty():
+        webbrowser.open(page.absolute().as_uri())
+
+
+def language() -> Literal["en", "zh"]:
+    """Chinese where the locale says so, else English."""
+    names = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return "zh" if next((name for name in names if name), "").lower().startswith("zh") else "en"

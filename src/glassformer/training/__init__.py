@@ -1,0 +1,1 @@
+"""Training: one loop, tasks that give a loss, and the road from a text to a run folder."""

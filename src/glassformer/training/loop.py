@@ -1,0 +1,189 @@
+"""The one training loop.
+
+A step: all micro-batches' losses, each divided by the number of targets in the whole step; one clipping; one
+step of the optimiser. Chance (dropout) is reseeded from (seed, step), data order is a function of the step,
+and so a run that was stopped and resumed is the run that was not, bit for bit on a CPU.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..data.batches import Batch
+from ..data.tokenizers import Tokenizer
+from ..errors import UserError
+from ..models import GPT
+from ..store.run import Run
+from . import optimiser as optim
+from .log import Log
+from .runtime import Runtime
+from .settings import TrainConfig
+from .task import Forward, Task, mean_loss
+
+LOG_EVERY = 10  # steps
+
+Outcome = Literal["finished", "stopped", "no longer improving"]
+
+
+@dataclass
+class Progress:
+    """How far a run has come. `step` counts finished steps; `stale`, evaluations since the best."""
+
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    best_loss: float | None = None
+    best_step: int = 0
+    stale: int = 0
+    outcome: Outcome = "stopped"
+
+
+class Reporter(Protocol):
+    """Whom the loop tells what happens."""
+
+    def stepped(self, step: int, loss: float, tokens_per_second: float) -> None: ...
+    def validated(self, step: int, loss: float | None, best: bool) -> None: ...
+
+
+@dataclass
+class Training:
+    """A model in training, with all that a checkpoint of it holds."""
+
+    run: Run
+    model: GPT
+    tokenizer: Tokenizer
+    task: Task
+    config: TrainConfig
+    settings: dict[str, Any]
+    runtime: Runtime
+    progress: Progress = field(default_factory=Progress)
+
+    def __post_init__(self) -> None:
+        self.model.to(self.runtime.device)
+        self.optimiser = optim.make_optimiser(self.model, self.config)
+        self.forward: Forward = torch.compile(self.model) if self.runtime.compiled else self.model
+
+    @property
+    def validates(self) -> bool:
+        """Whether enough text is held out to measure anything."""
+        return any(True for _ in self.task.validation_batches())
+
+    def restore(self, tensors: dict[str, torch.Tensor], progress: Progress) -> None:
+        """Go on from what `save` stored."""
+        optim.load_state_tensors(self.optimiser, self.model, tensors)
+        self.progress = progress
+
+    def save(self, best: bool = False) -> None:
+        self.run.save(
+            self.progress.step,
+            self.model,
+            self.tokenizer,
+            {**self.settings, "progress": asdict(self.progress)},
+            optim.state_tensors(self.optimiser, self.model),
+            best=best,
+        )
+
+
+def fit(training: Training, report: Reporter, stop: Callable[[], bool] = lambda: False) -> Outcome:
+    """Train until `steps` are done, validation stops improving, or `stop()` says so; always leaves a
+    checkpoint of the last finished step."""
+    config, progress = training.config, training.progress
+    training.run.tidy()
+    log = Log(training.run.folder, progress.step)
+    if progress.step == 0 and not training.run.exists():
+        _validate_and_save(training, log, report)
+    while progress.step < config.steps:
+        if stop():
+            training.save()
+            return "stopped"
+        started = time.perf_counter()
+        rate = optim.learning_rate(config, progress.step)
+        loss, norm, n_targets = _step(training, rate)
+        seconds = time.perf_counter() - started
+        progress.step += 1
+        progress.tokens += n_targets
+        progress.seconds += seconds
+        _require_finite(training, loss)
+        report.stepped(progress.step, loss, n_targets / seconds)
+        if progress.step % LOG_EVERY == 0 or progress.step == config.steps:
+            log.add(
+                step=progress.step,
+                loss=loss,
+                lr=rate,
+                grad_norm=norm,
+                tokens=progress.tokens,
+                seconds=round(progress.seconds, 3),
+            )
+        if progress.step % config.eval_every == 0 or progress.step == config.steps:
+            _validate_and_save(training, log, report)
+            if progress.outcome == "no longer improving":
+                return progress.outcome
+    progress.outcome = "finished"
+    return "finished"
+
+
+def _step(training: Training, rate: float) -> tuple[float, float, int]:
+    """One step; returns its loss per target, the norm of its gradient before clipping, and its targets."""
+    model, config = training.model, training.config
+    model.train()
+    for group in training.optimiser.param_groups:
+        group["lr"] = rate
+    torch.manual_seed(_step_seed(config.seed, training.progress.step))
+    batches = training.task.training_batches(training.progress.step)
+    n_targets = sum(batch.n_targets for batch in batches)
+    total = torch.zeros((), device=training.runtime.device)
+    for batch in batches:
+        total += _backward(training, batch, max(1, n_targets))
+    norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip or float("inf"))
+    if n_targets:  # without a target there is nothing to learn, and decay alone must not move the weights
+        training.optimiser.step()
+    training.optimiser.zero_grad(set_to_none=True)
+    return float(total), float(norm), n_targets
+
+
+def _backward(training: Training, batch: Batch, n_targets: int) -> torch.Tensor:
+    with training.runtime.autocast():
+        loss = training.task.loss_sum(training.forward, batch.to(training.runtime.device)) / n_targets
+    loss.backward()  # type: ignore[no-untyped-call]
+    return loss.detach()
+
+
+def _require_finite(training: Training, loss: float) -> None:
+    if not math.isfinite(loss):
+        raise UserError(
+            f"the loss is {loss} at step {training.progress.step}: training has diverged. Try an lr below "
+            f"{training.config.lr:g}, or a longer warmup; {training.run.folder} keeps its last checkpoint"
+        )
+
+
+def _step_seed(seed: int, step: int) -> int:
+    return int(np.random.SeedSequence([seed, step]).generate_state(1, np.uint64)[0])
+
+
+def _validate_and_save(training: Training, log: Log, report: Reporter) -> None:
+    config, progress = training.config, training.progress
+    training.model.eval()
+    with training.runtime.autocast():
+        loss = mean_loss(
+            training.task, training.forward, training.task.validation_batches(), training.runtime.device
+        )
+    if loss is not None:
+        _require_finite(training, loss)
+        log.add(step=progress.step, valid_loss=loss)
+    best = loss is None or progress.best_loss is None or loss < progress.best_loss
+    if best:
+        progress.best_loss, progress.best_step, progress.stale = loss, progress.step, 0
+    else:
+        progress.stale += 1
+    if progress.step >= config.steps:
+        progress.outcome = "finished"
+    elif config.patience and progress.stale >= config.patience:
+        progress.outcome = "no longer improving"
+    training.save(best=best)
+    report.validated(progress.step, loss, best)

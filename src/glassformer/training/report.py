@@ -1,0 +1,111 @@
+"""What a person sees of a training: a bar with loss, speed and time left, measurements, samples."""
+
+from contextlib import AbstractContextManager
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
+
+from ..decoding.text import generate
+from . import log
+from .interrupt import stop_requested
+from .loop import Outcome, Training, fit
+from .start import describe
+
+_SMOOTHING = 0.95  # of the shown loss and speed, per step
+
+
+class TrainingReport(AbstractContextManager["TrainingReport"]):
+    """A `Reporter` for a console; a bar where it is a terminal, lines everywhere."""
+
+    def __init__(self, training: Training, console: Console) -> None:
+        self._training, self._console = training, console
+        self._loss: float | None = None
+        self._speed = 0.0
+        self._bar = Progress(
+            TextColumn("step {task.completed:.0f}/{task.total:.0f}"),
+            BarColumn(),
+            TextColumn("{task.fields[figures]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task: TaskID = self._bar.add_task(
+            "", total=training.config.steps, completed=training.progress.step, figures=""
+        )
+
+    def __enter__(self) -> "TrainingReport":
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def stepped(self, step: int, loss: float, tokens_per_second: float) -> None:
+        if self._loss is None:
+            self._loss, self._speed = loss, tokens_per_second
+        self._loss = _SMOOTHING * self._loss + (1 - _SMOOTHING) * loss
+        self._speed = _SMOOTHING * self._speed + (1 - _SMOOTHING) * tokens_per_second
+        self._bar.update(
+            self._task, completed=step, figures=f"loss {self._loss:.3f}  {self._speed:,.0f} tokens/s"
+        )
+
+    def validated(self, step: int, loss: float | None, best: bool) -> None:
+        figures = [f"step {step}"]
+        if self._loss is not None:
+            figures.append(f"loss {self._loss:.4f}")
+        if loss is not None:
+            figures.append(f"validation {loss:.4f}{' (best)' if best else ''}")
+        if self._speed:
+            figures.append(f"{self._speed:,.0f} tokens/s")
+        self._console.print("  ".join(figures), markup=False, highlight=False)
+        if step and self._training.config.sample:
+            self._sample(step)
+
+    def _sample(self, step: int) -> None:
+        training = self._training
+        text = generate(
+            training.model,
+            training.tokenizer,
+            tokens=training.config.sample,
+            temperature=0.8,
+            seed=step,
+        )
+        shown = Text("\n".join("  │ " + line for line in text.strip().split("\n")), style="dim")
+        self._console.print(shown, soft_wrap=True)
+
+
+def train_visibly(training: Training, console: Console) -> Outcome:
+    """Train with a report on the console; say at the end what came of it and where it lies."""
+    folder, progress = training.run.folder, training.progress
+    if progress.step >= training.config.steps or progress.outcome == "no longer improving":
+        console.print(
+            f"{folder} is finished ({progress.outcome} at step {progress.step}); more --steps go on"
+        )
+        return "finished"
+    console.print(describe(training))
+    if not training.validates:
+        console.print("no validation: the held-out text is shorter than one window")
+    if progress.step:
+        console.print(f"going on from step {progress.step}")
+    with stop_requested() as stop, TrainingReport(training, console) as report:
+        outcome = fit(training, report, stop)
+    log.draw(folder)
+    if outcome == "stopped":
+        console.print(
+            f"stopped after step {progress.step}; saved. Go on with: glassformer train --resume {folder}"
+        )
+        return outcome
+    best = (
+        f", best validation {progress.best_loss:.4f} at step {progress.best_step}"
+        if progress.best_loss
+        else ""
+    )
+    console.print(f"{outcome} at step {progress.step}{best}")
+    return outcome

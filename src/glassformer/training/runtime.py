@@ -1,0 +1,42 @@
+"""Where and how precisely to compute: chosen once, here, at the edge."""
+
+import contextlib
+import shutil
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import torch
+
+from ..device import choose_device
+from ..errors import UserError
+from .settings import TrainConfig
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A device, whether products are taken in bf16 there, and whether the model is compiled."""
+
+    device: torch.device
+    bf16: bool
+    compiled: bool
+
+    def autocast(self) -> AbstractContextManager[object]:
+        if not self.bf16:
+            return contextlib.nullcontext()
+        return torch.autocast(self.device.type, torch.bfloat16)
+
+    def __str__(self) -> str:
+        return f"{self.device}, {'bf16' if self.bf16 else 'fp32'}{', compiled' if self.compiled else ''}"
+
+
+def choose(config: TrainConfig) -> Runtime:
+    """The runtime that a config asks for; see `TrainConfig` for what "auto" means and why."""
+    device = choose_device(config.device)
+    on_gpu = device.type == "cuda"
+    bf16 = config.precision == "bf16" or (
+        config.precision == "auto" and on_gpu and torch.cuda.is_bf16_supported(including_emulation=False)
+    )
+    compiled = config.compile == "on" or (config.compile == "auto" and on_gpu)
+    if config.compile == "on" and not on_gpu and not any(map(shutil.which, ("c++", "g++", "clang++", "cl"))):
+        raise UserError("compile=on needs a C++ compiler (g++ or clang++) for the CPU, and none is installed")
+    return Runtime(device, bf16, compiled)

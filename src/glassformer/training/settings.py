@@ -1,0 +1,72 @@
+"""What can be set for a run, and the presets."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..models import gpt
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """How text becomes tokens. The last `valid_fraction` of them is held out."""
+
+    tokenizer: Literal["auto", "chars", "bytes", "bpe"] = "auto"
+    bpe_vocab_size: int = 4096
+    valid_fraction: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.valid_fraction < 1:
+            raise ValueError(f"valid_fraction must lie in [0, 1), not {self.valid_fraction}")
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How a model is trained.
+
+    A step sees `batch_size` x `accumulate` windows of the model's context. The rate rises over `warmup` steps
+    to `lr`, then falls along a cosine to `min_lr` x `lr` at the last step. Every `eval_every` steps up to
+    `eval_tokens` held-out tokens are measured and a checkpoint is saved; `patience` such measurements
+    without a new best end the training (0: never). `sample` tokens are written then, to show the state of
+    things. precision "auto": bf16 on GPUs that compute it, else fp32 (most CPUs only emulate bf16, 100 times
+    slower). compile "auto": on for GPUs; on a CPU it takes a C++ compiler and pays off only in long runs.
+    """
+
+    steps: int = 2000
+    batch_size: int = 32
+    accumulate: int = 1
+    lr: float = 1e-3
+    min_lr: float = 0.1
+    warmup: int = 100
+    weight_decay: float = 0.1
+    beta1: float = 0.9
+    beta2: float = 0.99
+    clip: float = 1.0
+    seed: int = 0
+    eval_every: int = 250
+    eval_tokens: int = 32_768
+    patience: int = 0
+    sample: int = 80
+    device: str = "auto"
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    compile: Literal["auto", "on", "off"] = "auto"
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "accumulate", "eval_every", "eval_tokens"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("steps", "warmup", "weight_decay", "clip", "patience", "sample", "seed", "lr", "min_lr"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}")
+        for name in ("beta1", "beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must lie in [0, 1), not {getattr(self, name)}")
+
+
+def preset(name: str) -> dict[str, Any]:
+    """The named parts of a run's settings; the model's vocabulary is still to be filled in."""
+    train = {
+        "tiny": TrainConfig(batch_size=16, lr=3e-3),
+        "small": TrainConfig(batch_size=16, lr=1e-3),
+        "base": TrainConfig(batch_size=8, accumulate=8, lr=6e-4),
+    }
+    return {"model": gpt.PRESETS[name](1), "train": train[name], "data": DataConfig()}

@@ -1,0 +1,149 @@
+"""The three ways into a training: from a text, from a run to fine-tune, from where a run stopped."""
+
+import dataclasses
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from .. import config
+from ..data import corpus, sources
+from ..data.batches import Windows
+from ..data.corpus import Advance, Corpus
+from ..data.tokenizers import Tokenizer
+from ..errors import UserError
+from ..models import GPT, GPTConfig
+from ..store.run import Checkpoint, Run
+from . import runtime
+from .loop import Progress, Training
+from .settings import DataConfig, TrainConfig, preset
+from .task import NextToken
+
+DATA = "data"
+FINE_TUNING_RATE = 0.1  # of the rate with which the first training began
+
+
+@contextmanager
+def begun(
+    texts: Sequence[str],
+    out: Path,
+    *,
+    preset_name: str = "small",
+    assignments: Sequence[str] = (),
+    base: Checkpoint | None = None,
+    progress: Callable[[], AbstractContextManager[Advance]] = lambda: nullcontext(lambda *_: None),
+) -> Iterator[Training]:
+    """A training of a new model on `texts`, or of `base` to fine-tune it, in the new run folder `out`.
+
+    If anything fails before the first checkpoint stands, nothing of `out` is left behind.
+    """
+    parts = preset(preset_name) if base is None else _parts_of(base)
+    changed = config.override(parts, assignments)
+    _refuse_new_shape(parts["model"], changed["model"], fixed=base is not None)
+    run = Run(out)
+    with sources.opened(texts) as paths, _nothing_left_behind(run):
+        data: DataConfig = changed["data"]
+        tokenizer = base.tokenizer() if base is not None else data.tokenizer
+        with progress() as advance:
+            text = corpus.prepare(paths, out / DATA, tokenizer, data.bpe_vocab_size, advance)
+        torch.manual_seed(changed["train"].seed)
+        if base is None:
+            changed["model"] = dataclasses.replace(changed["model"], vocab_size=text.tokenizer.vocab_size)
+            model = GPT(changed["model"])
+        else:
+            model = base.model(changed["model"])
+        yield _training(run, model, text, changed["train"], data)
+
+
+def resumed(folder: Path, assignments: Sequence[str] = ()) -> Training:
+    """The training that stopped in a run folder, exactly where it stopped. Only `TrainConfig` may change."""
+    run = Run(folder)
+    last = run.checkpoint("last")
+    parts = _parts_of(last, fresh=False)
+    train: TrainConfig = config.override({"train": parts["train"]}, assignments)["train"]
+    text = corpus.load(folder / DATA)
+    training = _training(run, last.model(), text, train, parts["data"])
+    progress = Progress(**last.settings["progress"])
+    if progress.step < train.steps and train != parts["train"]:
+        progress.outcome, progress.stale = "stopped", 0
+    training.restore(last.training_tensors(), progress)
+    return training
+
+
+def _parts_of(checkpoint: Checkpoint, fresh: bool = True) -> dict[str, Any]:
+    """The settings a checkpoint was trained with; for a fresh training of it, with a gentler rate."""
+    train = config.from_dict(TrainConfig, checkpoint.settings["train"])
+    if fresh:
+        train = dataclasses.replace(train, lr=train.lr * FINE_TUNING_RATE)
+    return {
+        "model": config.from_dict(GPTConfig, checkpoint.settings["model"]),
+        "train": train,
+        "data": config.from_dict(DataConfig, checkpoint.settings["data"]),
+    }
+
+
+def _refuse_new_shape(before: GPTConfig, after: GPTConfig, fixed: bool) -> None:
+    if after.vocab_size != before.vocab_size:
+        raise UserError("vocab_size follows from the tokenizer; set bpe_vocab_size, or tokenizer")
+    for name, value in dataclasses.asdict(before).items():
+        if fixed and name != "dropout" and getattr(after, name) != value:
+            raise UserError(
+                f"a fine-tuned model keeps its shape: {name} stays {value}; only dropout may change"
+            )
+
+
+def _training(run: Run, model: GPT, text: Corpus, train: TrainConfig, data: DataConfig) -> Training:
+    context = model.config.context
+    seen, held_out = text.split(data.valid_fraction)
+    if len(seen) < context + 1:
+        raise UserError(
+            f"the text has {len(text.tokens)} tokens, {len(seen)} of them for training; context={context} "
+            f"needs at least {context + 1}: give more text, or a smaller context"
+        )
+    task = NextToken(
+        Windows(seen, context, train.seed), held_out, train.batch_size, train.accumulate, train.eval_tokens
+    )
+    settings = {
+        "family": "gpt",
+        "model": config.to_dict(model.config),
+        "train": config.to_dict(train),
+        "data": config.to_dict(data),
+    }
+    return Training(run, model, text.tokenizer, task, train, settings, runtime.choose(train))
+
+
+@contextmanager
+def _nothing_left_behind(run: Run) -> Iterator[None]:
+    folder = run.folder
+    if run.exists():
+        raise UserError(
+            f"{folder} already holds a run; --resume {folder} goes on with it, or choose another --out"
+        )
+    if folder.exists() and (
+        not folder.is_dir() or any(not p.name.startswith(DATA) for p in folder.iterdir())
+    ):
+        raise UserError(f"{folder} is no run folder and not empty; choose another --out")
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        yield
+    except BaseException:
+        if not run.exists():
+            shutil.rmtree(missing[-1] if missing else folder / DATA, ignore_errors=True)
+        raise
+
+
+def describe(training: Training) -> str:
+    """One line of what is trained, on what, where."""
+    model, text = training.model, training.tokenizer
+    n_parameters = sum(parameter.numel() for parameter in model.parameters())
+    return (
+        f"{n_parameters:,} parameters, {_spoken(text)}, context {model.config.context}, on {training.runtime}"
+    )
+
+
+def _spoken(tokenizer: Tokenizer) -> str:
+    names = {"chars": "characters", "bytes": "bytes", "bpe": "BPE tokens"}
+    return f"{tokenizer.vocab_size:,} {names[tokenizer.kind]}"
