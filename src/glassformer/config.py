@@ -28,6 +28,14 @@ def from_dict(cls: type[C], values: Mapping[str, Any]) -> C:
         raise UserError(f"{cls.__name__}: {error}") from None
 
 
+def require_literals(config: Any) -> None:
+    """Raise ValueError for a field whose type is a Literal and whose value is none of its choices."""
+    for name, hint in get_type_hints(type(config)).items():
+        value = getattr(config, name)
+        if get_origin(hint) is Literal and value not in get_args(hint):
+            raise ValueError(f"{name} must be {_spoken(hint)}, not {value!r}")
+
+
 def override(configs: dict[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
     """Apply `key=value` or `part.key=value` to named configs; a bare key must be found in one of them."""
     changed = dict(configs)

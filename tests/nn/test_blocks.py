@@ -12,18 +12,19 @@ from glassformer.nn.blocks import Block, FeedForward, initialise, make_norm
 
 
 class Tap:
-    """Wants everything and keeps the names in order; may change one of the tensors."""
+    """Wants everything and keeps it in order; may fill one of the tensors."""
 
     def __init__(self, name=None, value=0.0):
-        self.name, self.value, self.names, self.path = name, value, [], ""
+        self.name, self.value, self.path, self.seen = name, value, "", {}
 
     def __call__(self, name, tensor):
-        self.names.append(self.path + name)
-        return torch.full_like(tensor, self.value) if self.path + name == self.name else tensor
+        name = self.path + name
+        self.seen[name] = tensor
+        return torch.full_like(tensor, self.value) if name == self.name else tensor
 
     def at(self, path):
         child = Tap(self.name, self.value)
-        child.names, child.path = self.names, f"{self.path}{path}."
+        child.path, child.seen = f"{self.path}{path}.", self.seen
         return child
 
     def wants(self, name):
@@ -87,11 +88,14 @@ def test_attention_options_reach_the_scores():
     for change in (
         {"mask": "causal"},
         {"bias": normal(4, 4, 4)},
-        {"rotate": lambda t: t + torch.arange(4.0)[:, None]},
+        {"rotate": lambda t: t * torch.arange(4.0)[:, None]},
     ):
         changed = module(x, **change)
         assert (changed - plain).abs().max() > 1e-3
         torch.testing.assert_close(module(x, backend="reference", **change), changed)
+    tap = Tap()
+    module(x, rotate=lambda t: t * 0, tap=tap)
+    assert [tap.seen[name].any().item() for name in "qkv"] == [False, False, True]
 
 
 def test_attention_head_counts_must_fit():
@@ -113,7 +117,7 @@ def test_dropout_only_while_training(backend):
 def test_tap_names_are_those_handed_out(module):
     tap, x = Tap(), normal(2, 5, 12)
     torch.testing.assert_close(module(x, tap=tap), module(x))
-    assert tuple(tap.names) == module.TAP_NAMES
+    assert tuple(tap.seen) == module.TAP_NAMES
 
 
 @pytest.mark.parametrize(
@@ -142,13 +146,12 @@ def test_silenced_ffn_leaves_the_stream():
 
 
 def test_pre_and_post_norm():
-    x = normal(2, 5, 12)
-    pre = block("pre")
-    middle = x + pre.attention(pre.attention_norm(x), mask="causal")
-    torch.testing.assert_close(pre(x, mask="causal"), middle + pre.ffn(pre.ffn_norm(middle)))
-    post = block("post")
-    middle = post.attention_norm(x + post.attention(x, mask="causal"))
-    torch.testing.assert_close(post(x, mask="causal"), post.ffn_norm(middle + post.ffn(middle)))
+    x, pre, post = normal(2, 5, 12), block("pre"), block("post")
+    options = {"mask": "causal", "bias": normal(4, 5, 5), "rotate": lambda t: t * torch.arange(5.0)[:, None]}
+    middle = x + pre.attention(pre.attention_norm(x), **options)
+    torch.testing.assert_close(pre(x, **options), middle + pre.ffn(pre.ffn_norm(middle)))
+    middle = post.attention_norm(x + post.attention(x, **options))
+    torch.testing.assert_close(post(x, **options), post.ffn_norm(middle + post.ffn(middle)))
 
 
 def test_block_dropout_only_while_training():

@@ -6,7 +6,6 @@ from torch import nn
 
 from .gpt import GPT
 
-
 # The first of these that a parameter's name holds is its part.
 PARTS = {
     "embedding": "embedding",

@@ -4,15 +4,14 @@ Shapes: b batch, n new tokens, m all tokens (cached and new), D model width, V v
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args, get_origin, get_type_hints
+from typing import Literal
 
-import torch
 from torch import Tensor, nn
 
+from ..config import require_literals
 from ..nn import masks
 from ..nn.attention import Backend, MultiHeadAttention
 from ..nn.blocks import Activation, Block, FeedForward, Norm, Order, initialise, make_norm
-from ..nn.masks import Mask
 from ..nn.positions import BASE, Learned, Positions, RelativeBias, Rotary, RotaryStyle, Sinusoidal
 from ..nn.state import KVState
 from ..nn.tap import Tap, names_under
@@ -47,9 +46,7 @@ class GPTConfig:
         for name in ("norm_eps", "rotary_base"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
-        for name, hint in get_type_hints(GPTConfig).items():
-            if get_origin(hint) is Literal and getattr(self, name) not in get_args(hint):
-                raise ValueError(f"{name} must be one of {get_args(hint)}, not {getattr(self, name)!r}")
+        require_literals(self)
         if self.d_inner is not None and self.d_inner < 1:
             raise ValueError(f"d_inner must be at least 1, not {self.d_inner}")
         if self.d_model % self.n_heads:
@@ -71,24 +68,6 @@ class GPTConfig:
         if self.d_inner is not None:
             return self.d_inner
         return 4 * self.d_model if self.activation != "swiglu" else 8 * self.d_model // 3
-
-
-def tiny(vocab_size: int) -> GPTConfig:
-    """Trains in a minute on two cores."""
-    return GPTConfig(vocab_size, context=64, n_layers=4, n_heads=4, d_model=128)
-
-
-def small(vocab_size: int) -> GPTConfig:
-    """About 11 million parameters in its blocks: an evening on a laptop."""
-    return GPTConfig(vocab_size, context=256, n_layers=6, n_heads=6, d_model=384, dropout=0.1)
-
-
-def base(vocab_size: int) -> GPTConfig:
-    """The shape of GPT-2's smallest: 12 blocks of 768. Wants a GPU."""
-    return GPTConfig(vocab_size, context=1024, n_layers=12, n_heads=12, d_model=768, dropout=0.1)
-
-
-PRESETS = {"tiny": tiny, "small": small, "base": base}
 
 
 class GPT(nn.Module):
@@ -137,7 +116,8 @@ class GPT(nn.Module):
             valid_bm = state.valid
         else:
             valid_bm = valid_bn
-        q_pos, k_pos, mask = _places(n, state.length if state is not None else n, valid_bm, tokens_bn.device)
+        m = n if state is None else state.length
+        q_pos, k_pos, mask = masks.causal_places(n, m, valid_bm, tokens_bn.device)
         self._check_limit(q_pos)
 
         x_bnD = self.drop(self.positions.embed(self.embedding(tokens_bn), q_pos))
@@ -182,17 +162,6 @@ class GPT(nn.Module):
         limit = self.positions.limit
         if limit is not None and q_pos.shape[-1] and int(q_pos.max()) >= limit:
             raise ValueError(f"position {int(q_pos.max())} lies past the learned table of {limit} positions")
-
-
-def _places(n: int, m: int, valid_bm: Tensor | None, device: torch.device) -> tuple[Tensor, Tensor, Mask]:
-    """Positions of the n new tokens and of all m keys, and which keys each new token may look at."""
-    if valid_bm is None:
-        k_pos = torch.arange(m, device=device)
-        return k_pos[m - n :], k_pos, "causal"
-    k_pos = masks.positions(valid_bm)
-    q_pos = k_pos[:, m - n :]
-    seen = masks.causal(q_pos, k_pos).unsqueeze(1)
-    return q_pos, k_pos, masks.combine(seen, masks.padding(valid_bm))
 
 
 def _positions(c: GPTConfig) -> Positions:

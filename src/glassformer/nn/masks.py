@@ -51,6 +51,21 @@ def combine(*masks: Tensor | None) -> Tensor | None:
     return combined
 
 
+def causal_places(
+    n: int, m: int, valid_bm: Tensor | None = None, device: torch.device | None = None
+) -> tuple[Tensor, Tensor, Mask]:
+    """Positions of the n newest of m tokens, positions of all m, and the causal mask between them.
+
+    Without padding (n,), (m,) and "causal"; with it (b, n), (b, m) and a boolean mask (b, 1, n, m).
+    """
+    if valid_bm is None:
+        k_pos = torch.arange(m, device=device)
+        return k_pos[m - n :], k_pos, "causal"
+    k_pos = positions(valid_bm)
+    q_pos = k_pos[:, m - n :]
+    return q_pos, k_pos, combine(causal(q_pos, k_pos).unsqueeze(1), padding(valid_bm))
+
+
 def dense(mask: Mask, n: int, m: int, device: torch.device | None = None) -> Tensor | None:
     """The mask as a boolean tensor (..., n, m), checked against the lengths; None if all is visible.
 

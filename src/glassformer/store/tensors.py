@@ -16,7 +16,10 @@ _HEADER_LIMIT = 100_000_000  # bytes; what the format itself allows
 
 def write(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Write tensors (made contiguous: the format stores no strides) and wait until the disk has them."""
+    path.touch()
+    mode = path.stat().st_mode  # the library makes files that only their owner can read
     save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
+    path.chmod(mode)
     sync(path)
 
 

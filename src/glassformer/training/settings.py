@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..models import gpt
+from ..config import require_literals
+from ..models.presets import PRESETS
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,7 @@ class DataConfig:
     valid_fraction: float = 0.1
 
     def __post_init__(self) -> None:
+        require_literals(self)
         if not 0 <= self.valid_fraction < 1:
             raise ValueError(f"valid_fraction must lie in [0, 1), not {self.valid_fraction}")
 
@@ -51,6 +53,7 @@ class TrainConfig:
     compile: Literal["auto", "on", "off"] = "auto"
 
     def __post_init__(self) -> None:
+        require_literals(self)
         for name in ("batch_size", "accumulate", "eval_every", "eval_tokens"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
@@ -69,4 +72,4 @@ def preset(name: str) -> dict[str, Any]:
         "small": TrainConfig(batch_size=16, lr=1e-3),
         "base": TrainConfig(batch_size=8, accumulate=8, lr=6e-4),
     }
-    return {"model": gpt.PRESETS[name](1), "train": train[name], "data": DataConfig()}
+    return {"model": PRESETS[name](1), "train": train[name], "data": DataConfig()}
