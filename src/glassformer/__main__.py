@@ -1,7 +1,5 @@
 """`glassformer` and `python -m glassformer`: run a verb, and say what went wrong in one line."""
 
-import errno
-import os
 import sys
 
 
@@ -24,22 +22,9 @@ def main() -> None:
         code = 2
     except (click.Abort, KeyboardInterrupt):
         code = _say("stopped", 130)
-    except BrokenPipeError:
-        # Whoever read our output has gone; there is nobody to tell, nor at interpreter exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
     except OSError as error:
-        if error.errno not in (
-            errno.ENOSPC,
-            errno.EDQUOT,
-            errno.EFBIG,
-            errno.EACCES,
-            errno.EROFS,
-            errno.EPERM,
-        ):
-            raise
         where = f": {error.filename}" if error.filename else ""
-        code = _say(f"{error.strerror}{where}", 1)
+        code = _say(f"{error.strerror or error}{where}", 1)
     sys.exit(code or 0)
 
 

@@ -121,7 +121,9 @@ def _train(training: "Training") -> int:
 @cli.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--prompt", default="", help="What the text begins with; empty begins a new document.")
-@click.option("--tokens", default=200, show_default=True, help="At most so many new tokens.")
+@click.option(
+    "--tokens", type=click.IntRange(min=0), default=200, show_default=True, help="At most so many new tokens."
+)
 @click.option("--temperature", default=0.8, show_default=True, help="0 always takes the likeliest token.")
 @click.option("--top-k", type=int, help="Draw from the K likeliest tokens only.")
 @click.option("--top-p", type=float, help="Draw from the fewest likeliest tokens that hold this probability.")
@@ -132,7 +134,13 @@ def _train(training: "Training") -> int:
     help="Above 1: tokens seen before get less likely.",
 )
 @click.option("--stop", multiple=True, help="End before this text; may be given several times.")
-@click.option("--samples", default=1, show_default=True, help="How many continuations to write.")
+@click.option(
+    "--samples",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many continuations to write.",
+)
 @click.option("--seed", type=int, help="The same seed writes the same text.  [default: a new one, shown]")
 @_checkpoint
 @_device
@@ -215,7 +223,14 @@ def eval(run: Path, texts: tuple[str, ...], checkpoint: str, device: str) -> Non
 @cli.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("text")
-@click.option("-o", "--output", type=click.Path(path_type=Path), default="look.html", show_default=True)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default="look.html",
+    show_default=True,
+    help="Where to write the page.",
+)
 @click.option("--layer", type=int, help="Layer of the head to show in numbers, from 0.")
 @click.option("--head", type=int, help="Head to show in numbers, from 0.  [default: the least uniform]")
 @click.option(
@@ -276,8 +291,12 @@ def info(run: Path, checkpoint: str) -> None:
 
 
 @cli.command()
-@click.option("--out", type=click.Path(path_type=Path), default="runs/demo", show_default=True)
-@click.option("--steps", type=click.IntRange(min=1), default=1200, show_default=True)
+@click.option(
+    "--out", type=click.Path(path_type=Path), default="runs/demo", show_default=True, help="The run folder."
+)
+@click.option(
+    "--steps", type=click.IntRange(min=1), default=1200, show_default=True, help="How long to train."
+)
 def demo(out: Path, steps: int) -> int:
     """Train a small GPT on Python's own manual, write a sample, and make the page that looks inside it.
 

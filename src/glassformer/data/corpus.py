@@ -65,15 +65,18 @@ def prepare(
     """
     spec = tokenizer.to_json() if isinstance(tokenizer, Tokenizer) else f"{tokenizer}:{vocab_size}"
     key = _key(paths, spec, advance)
-    for candidate in (folder, *sorted(folder.parent.parent.glob(f"*/{folder.name}"))):
-        if _key_in(candidate) == key:
-            _link(candidate, folder)
-            return load(folder)
+    if _holds(folder, key):
+        return load(folder)
+    neighbours = sorted(folder.parent.parent.glob(f"*/{folder.name}"))
+    lender = next((neighbour for neighbour in neighbours if _holds(neighbour, key)), None)
     partial = folder.with_name(folder.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     try:
-        _encode(paths, partial, tokenizer, vocab_size, key, advance)
+        if lender is not None:
+            _link(lender, partial)
+        else:
+            _encode(paths, partial, tokenizer, vocab_size, key, advance)
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)
     finally:
@@ -85,13 +88,15 @@ def load(folder: Path) -> Corpus:
     """The corpus that `prepare` left in a folder."""
     try:
         meta = Meta(**json.loads((folder / META).read_text(encoding="utf-8")))
+        size, expected = (folder / TOKENS).stat().st_size, meta.n_tokens * np.dtype(meta.dtype).itemsize
+        if size != expected:
+            raise UserError(
+                f"{folder / TOKENS} is cut short or damaged: {size} bytes, where its {meta.n_tokens} tokens "
+                f"take {expected}"
+            )
         tokens = np.memmap(folder / TOKENS, dtype=meta.dtype, mode="r")
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{folder} holds no encoded text that can be read: {error}") from None
-    if len(tokens) != meta.n_tokens:
-        raise UserError(
-            f"{folder / TOKENS} holds {len(tokens)} tokens, not {meta.n_tokens}: it was cut short"
-        )
     return Corpus(tokens, tokenizers.load(folder), meta)
 
 
@@ -107,17 +112,20 @@ def _encode(
         tokenizer = tokenizers.choose(tokenizer, lambda: _texts(paths, "reading", advance), vocab_size)
     tokenizer.save(folder)
     dtype = np.dtype(np.uint16 if tokenizer.vocab_size <= 1 << 16 else np.uint32)
-    end = np.array([tokenizer.end], dtype)
+    end = np.array([tokenizer.end], dtype).tobytes()
     n_tokens, n_bytes = 1, 0
     with (folder / TOKENS).open("wb") as file:
-        end.tofile(file)
+        file.write(end)
         for path in paths:
             for text in _texts([path], f"encoding {path.name}", advance):
-                ids = tokenizer.encode(text).astype(dtype)
-                ids.tofile(file)
+                try:
+                    ids = tokenizer.encode(text).astype(dtype)
+                except UserError as error:
+                    raise UserError(f"{path}: {error}") from None
+                file.write(ids.tobytes())
                 n_tokens += len(ids)
                 n_bytes += len(text.encode())
-            end.tofile(file)
+            file.write(end)
             n_tokens += 1
         file.flush()
         os.fsync(file.fileno())
@@ -139,29 +147,37 @@ def _key(paths: Sequence[Path], spec: str, advance: Advance) -> str:
     key = hashlib.sha256(spec.encode())
     for path in paths:
         document = hashlib.sha256()
-        with path.open("rb") as file:
-            while block := file.read(sources.CHUNK):
-                document.update(block)
-                done += len(block)
-                advance("checking", done, total)
+        for block in _blocks(path):
+            document.update(block)
+            done += len(block)
+            advance("checking", done, total)
         key.update(document.digest())
     return key.hexdigest()
 
 
-def _key_in(folder: Path) -> str | None:
+def _blocks(path: Path) -> Iterator[bytes]:
     try:
-        return str(json.loads((folder / META).read_text(encoding="utf-8"))["key"])
-    except (OSError, ValueError, KeyError):
-        return None
+        with path.open("rb") as file:
+            while block := file.read(sources.CHUNK):
+                yield block
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
+
+
+def _holds(folder: Path, key: str) -> bool:
+    """Whether the text that `key` names lies in a folder, whole."""
+    try:
+        if json.loads((folder / META).read_text(encoding="utf-8"))["key"] != key:
+            return False
+        load(folder)
+    except (OSError, ValueError, KeyError, TypeError, UserError):
+        return False
+    return True
 
 
 def _link(source: Path, target: Path) -> None:
     """The same files in `target`, without a second copy on disk where the file system allows it."""
-    if source == target:
-        return
-    target.mkdir(parents=True, exist_ok=True)
-    for path in sorted(source.iterdir(), key=lambda p: p.name == META):  # META last: it makes it whole
-        (target / path.name).unlink(missing_ok=True)
+    for path in source.iterdir():
         try:
             os.link(path, target / path.name)
         except OSError:

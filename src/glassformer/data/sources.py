@@ -16,10 +16,11 @@ SUFFIXES = {".txt", ".text", ".md", ".markdown", ".rst", ".org", ".tex"}
 """What counts as text in a folder. A file named by itself may have any name."""
 
 CHUNK = 1 << 20  # bytes read at a time
-LONGEST_PIECE = 16 * CHUNK  # a text without line breaks is cut here, at whatever character it is
+LONGEST_PIECE = 16 * CHUNK  # a text without spaces or line breaks is cut here, at whatever character it is
 
-# Between these two characters every tokenizer cuts: the text may be encoded in pieces that end here.
-_SAFE_CUT = re.compile(r"(?<=\S\n)(?=\S)")
+# All up to the last place where every tokenizer cuts: after a word, before a space or line break. Text in
+# pieces that end there encodes as it does whole.
+_SAFE_PIECE = re.compile(r".*\S(?=[ \n])", re.DOTALL)
 
 
 @contextmanager
@@ -28,11 +29,11 @@ def opened(sources: Sequence[str]) -> Iterator[list[Path]]:
     input, in a stable order. Raises UserError for what is not there or holds no text."""
     with tempfile.TemporaryDirectory(prefix="glassformer-") as spool:
         paths: list[Path] = []
-        for source in sources:
+        for source in dict.fromkeys(sources):
             paths += [_spooled(Path(spool))] if source == "-" else _found(source)
         if not paths:
             raise UserError("no text given; name files, folders, globs, or - for standard input")
-        yield list(dict.fromkeys(paths))
+        yield list({path.resolve(): path for path in paths}.values())
 
 
 def _spooled(folder: Path) -> Path:
@@ -81,7 +82,8 @@ def read(path: Path) -> Iterator[str]:
         pending += text
         if len(pending) < CHUNK:
             continue
-        cut = max((match.end() for match in _SAFE_CUT.finditer(pending)), default=0)
+        safe = _SAFE_PIECE.match(pending)
+        cut = safe.end() if safe else 0
         if not cut and len(pending) >= LONGEST_PIECE:
             cut = len(pending)
         if cut:

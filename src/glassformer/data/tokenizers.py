@@ -9,7 +9,6 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +48,10 @@ class Tokenizer(ABC):
 
         Raises UserError if the vocabulary lacks a character, or `text` is no valid Unicode.
         """
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            raise UserError("the text holds bytes that are no valid UTF-8")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise UserError("the text holds bytes that are no valid UTF-8") from None
         if not allow_special or END not in text:
             return self._encode(text)
         first, *rest = text.split(END)
@@ -90,11 +91,11 @@ class CharTokenizer(Tokenizer):
         return ids
 
     def _unknown(self, missing: list[str]) -> str:
-        shown = ", ".join(f"{ascii(c) if visible(c) != c else c!r}" for c in missing[:10])
+        shown = ", ".join(ascii(c) if visible(c) != c else repr(c) for c in missing[:10])
         more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
         return (
             f"the vocabulary of {len(self.characters)} characters lacks {shown}{more}; "
-            "tokenizer=bytes or tokenizer=bpe can write any character"
+            "a run trained with tokenizer=bytes or tokenizer=bpe takes any character"
         )
 
     def token_bytes(self, token: int) -> bytes:
@@ -178,17 +179,21 @@ def load(folder: Path) -> Tokenizer:
     path = folder / FILE
     try:
         text = path.read_text(encoding="utf-8")
-        spec: dict[str, Any] = json.loads(text)
+        spec = json.loads(text)
     except FileNotFoundError:
         raise UserError(f"{folder} holds no {FILE}") from None
     except ValueError as error:
         raise UserError(f"{path} is no JSON text: {error}") from None
-    if spec.get("kind") == "chars":
-        return CharTokenizer(spec["characters"])
-    if spec.get("kind") == "bytes":
-        return ByteTokenizer()
-    if "model" in spec:
-        return BPETokenizer(text)
+    match spec:
+        case {"kind": "chars", "characters": str(characters)}:
+            return CharTokenizer(characters)
+        case {"kind": "bytes"}:
+            return ByteTokenizer()
+        case {"model": _}:
+            try:
+                return BPETokenizer(text)
+            except Exception as error:  # the library raises nothing more precise
+                raise UserError(f"{path} is no byte-level BPE that can be read: {error}") from None
     raise UserError(f"{path} describes none of the known tokenizers (chars, bytes, bpe)")
 
 
@@ -219,7 +224,7 @@ def _visible(character: str) -> str:
     marks = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"}
     if character in marks:
         return marks[character]
-    if unicodedata.category(character)[0] in "CZ" or unicodedata.combining(character):
+    if (category := unicodedata.category(character))[0] in "CZ" or category in ("Mn", "Me"):
         return f"U+{ord(character):04X}"
     return character
 

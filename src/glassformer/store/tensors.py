@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -15,18 +17,33 @@ _HEADER_LIMIT = 100_000_000  # bytes; what the format itself allows
 
 
 def write(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write tensors (made contiguous: the format stores no strides) and wait until the disk has them."""
+    """Write tensors (made contiguous: the format stores no strides) and wait until the disk has them.
+
+    Raises OSError where the disk is full or fails.
+    """
     path.touch()
     mode = path.stat().st_mode  # the library makes files that only their owner can read
-    save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
+    try:
+        save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
+    except SafetensorError as error:
+        raise _as_os_error(error, path) from None
     path.chmod(mode)
     sync(path)
+
+
+def _as_os_error(error: SafetensorError, path: Path) -> Exception:
+    """The library tells a full disk only in its text: "… (os error 28)"."""
+    number = re.search(r"\(os error (\d+)\)", str(error))
+    return OSError(int(number[1]), os.strerror(int(number[1])), str(path)) if number else error
 
 
 def read(path: Path) -> dict[str, Tensor]:
     """All tensors of a file, on the CPU. Raises UserError if it is missing, cut short or damaged."""
     _check(path)
-    tensors: dict[str, Tensor] = load_file(path)
+    try:
+        tensors: dict[str, Tensor] = load_file(path)
+    except SafetensorError as error:
+        raise UserError(f"{path} is damaged: {error}") from None
     return tensors
 
 
@@ -75,13 +92,11 @@ def _check(path: Path) -> None:
             if size < 8 or not 2 <= length <= min(_HEADER_LIMIT, size - 8):
                 raise UserError(f"{path} is no whole safetensors file: {size} bytes, cut short or damaged")
             header = json.loads(file.read(length))
-        data = max(
-            (entry["data_offsets"][1] for key, entry in header.items() if key != "__metadata__"), default=0
-        )
+        ends = [entry["data_offsets"][1] for key, entry in header.items() if key != "__metadata__"]
+        expected = 8 + length + max(ends, default=0)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         raise UserError(f"{path} is no safetensors file: its header is damaged") from None
-    expected = 8 + length + data
     if size != expected:
         raise UserError(f"{path} is damaged: {size} bytes where its header says {expected}")

@@ -18,6 +18,7 @@ from ..errors import UserError
 from ..models import GPT, GPTConfig
 from ..store.run import Checkpoint, Run
 from . import runtime
+from .log import LOG
 from .loop import Progress, Training
 from .settings import DataConfig, TrainConfig, preset
 from .task import NextToken
@@ -122,9 +123,7 @@ def _nothing_left_behind(run: Run) -> Iterator[None]:
         raise UserError(
             f"{folder} already holds a run; --resume {folder} goes on with it, or choose another --out"
         )
-    if folder.exists() and (
-        not folder.is_dir() or any(not p.name.startswith(DATA) for p in folder.iterdir())
-    ):
+    if folder.exists() and not (folder.is_dir() and all(map(_ours, folder.iterdir()))):
         raise UserError(f"{folder} is no run folder and not empty; choose another --out")
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
@@ -133,6 +132,11 @@ def _nothing_left_behind(run: Run) -> Iterator[None]:
         if not run.exists():
             shutil.rmtree(missing[-1] if missing else folder / DATA, ignore_errors=True)
         raise
+
+
+def _ours(path: Path) -> bool:
+    """Whether a kill before the first checkpoint may have left this."""
+    return path.name.startswith((DATA, "step-")) or path.suffix == ".partial" or path.name == LOG
 
 
 def describe(training: Training) -> str:

@@ -1,0 +1,53 @@
+"""What tests share: a text, a model's smallest settings, a run trained once."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+torch.set_num_threads(1)  # small models: more threads only wait for each other
+
+SMALL = ["context=8", "d_model=16", "n_layers=2", "n_heads=2", "batch_size=4", "sample=0", "lr=1e-2"]
+TEXT = "".join(
+    f"the cat {verb} the mouse.\n猫{sign}老鼠。\n" for verb, sign in [("sees", "看"), ("chases", "追")] * 30
+)
+
+
+@pytest.fixture
+def text_file(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT, encoding="utf-8", newline="\n")
+    return path
+
+
+@pytest.fixture(scope="session")
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of 30 steps; not to be changed."""
+    from glassformer.training import start
+    from glassformer.training.loop import fit
+
+    folder = tmp_path_factory.mktemp("session")
+    text = folder / "text.txt"
+    text.write_text(TEXT, encoding="utf-8", newline="\n")
+    settings = [*SMALL, "steps=30", "eval_every=10", "warmup=5"]
+    with start.begun(
+        [str(text)], folder / "runs" / "cat", preset_name="tiny", assignments=settings
+    ) as training:
+        fit(training, Silent())
+    return training.run.folder
+
+
+class Silent:
+    """A reporter that only remembers."""
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+        self.losses: list[float] = []
+        self.validations: list[tuple[int, float | None, bool]] = []
+
+    def stepped(self, step: int, loss: float, tokens_per_second: float) -> None:
+        self.steps.append(step)
+        self.losses.append(loss)
+
+    def validated(self, step: int, loss: float | None, best: bool) -> None:
+        self.validations.append((step, loss, best))

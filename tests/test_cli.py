@@ -1,0 +1,247 @@
+"""The verbs as a user meets them: what they print, what they leave, how they end."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import pytest
+
+from conftest import SMALL, TEXT
+from glassformer.__main__ import main
+from glassformer.cli import cli
+
+SETTINGS = [*SMALL, "eval_every=5"]
+
+
+@dataclass
+class Ended:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def glassformer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Callable[..., Ended]:
+    """Run a command line in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: object) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["glassformer", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Ended(int(ended.value.code or 0), *capsys.readouterr())
+
+    return run
+
+
+def test_every_verb_has_help_that_says_what_its_options_do(glassformer: Callable[..., Ended]) -> None:
+    for name, command in cli.commands.items():
+        shown = glassformer(name, "--help")
+        assert shown.code == 0
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.opts[0] in shown.out
+                assert parameter.help, (name, parameter.name)
+
+
+def test_from_a_text_to_a_page(glassformer: Callable[..., Ended], text_file: Path, tmp_path: Path) -> None:
+    trained = glassformer("train", text_file, "--steps", 10, "--out", "runs/cat", *SETTINGS)
+    assert trained.code == 0, trained.err
+    assert trained.out == "runs/cat\n"
+    assert "finished at step 10, best validation" in trained.err
+    assert (tmp_path / "runs/cat/loss.png").read_bytes().startswith(b"\x89PNG")
+
+    written = glassformer("generate", "runs/cat", "--prompt", "the c", "--tokens", 20, "--seed", 1)
+    assert written.code == 0
+    assert written.out.startswith("the c")
+    assert len(written.out.rstrip("\n")) <= 25
+
+    measured = glassformer("eval", "runs/cat", text_file)
+    assert measured.code == 0
+    assert re.search(r"loss +\d+\.\d{4} nats per token\nperplexity +\d", measured.out)
+    assert f"{len(TEXT):,} tokens, {len(TEXT.encode()):,} bytes" in measured.out
+
+    looked = glassformer("look", "runs/cat", "猫看老鼠", "-o", "pages/look.html", "--lang", "zh")
+    assert looked.code == 0
+    assert looked.out == "pages/look.html\n"
+    assert "猫" in (tmp_path / "pages/look.html").read_text(encoding="utf-8")
+
+    told = glassformer("info", "runs/cat", "--checkpoint", "last")
+    assert told.code == 0
+    assert "step-10" in told.out
+    assert "feed-forward" in told.out
+
+
+def test_a_finished_run_says_so_and_goes_on_only_with_more_steps(
+    glassformer: Callable[..., Ended], text_file: Path
+) -> None:
+    glassformer("train", text_file, "--steps", 4, "--out", "run", *SETTINGS)
+    again = glassformer("train", "--resume", "run")
+    assert again.code == 0
+    assert "run is finished (finished at step 4)" in again.err
+    more = glassformer("train", "--resume", "run", "--steps", 6)
+    assert more.code == 0
+    assert "going on from step 4" in more.err
+    assert "finished at step 6" in more.err
+
+
+def test_fine_tuning_makes_a_run_of_its_own(
+    glassformer: Callable[..., Ended], run_folder: Path, text_file: Path
+) -> None:
+    words = ["--from", run_folder, text_file, "--out", "tuned", "--steps", 2, "sample=0"]
+    assert glassformer("train", *words).code == 0
+    assert glassformer("generate", "tuned", "--tokens", 3, "--seed", 0).code == 0
+
+
+def test_the_same_seed_writes_the_same_text(glassformer: Callable[..., Ended], run_folder: Path) -> None:
+    ask = ["generate", run_folder, "--prompt", "the ", "--tokens", 30]
+    first = glassformer(*ask, "--seed", 5)
+    assert first.out == glassformer(*ask, "--seed", 5).out
+    assert first.err == ""
+    unseeded = glassformer(*ask)
+    seed = re.search(r"seed (\d+)", unseeded.err)
+    assert seed
+    assert glassformer(*ask, "--seed", seed[1]).out == unseeded.out
+
+
+def test_several_samples_stand_apart_and_the_first_is_the_lone_one(
+    glassformer: Callable[..., Ended], run_folder: Path
+) -> None:
+    ask = ["generate", run_folder, "--prompt", "the ", "--tokens", 30, "--seed", 5]
+    alone = glassformer(*ask).out
+    several = glassformer(*ask, "--samples", 3).out
+    parts = re.split(r"--- \d of 3 ---\n", several)[1:]
+    assert len(parts) == 3
+    assert parts[0] == alone
+    assert len(set(parts)) > 1
+
+
+def test_text_comes_from_standard_input(
+    glassformer: Callable[..., Ended], run_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = tmp_path / "input"
+    source.write_bytes(b"\xef\xbb\xbfthe cat\r\n")
+    for words in (["look", run_folder, "-"], ["eval", run_folder, "-"]):
+        with source.open(encoding="utf-8") as file:
+            monkeypatch.setattr(sys, "stdin", file)
+            assert glassformer(*words).code == 0
+    assert "the cat\n" in (tmp_path / "look.html").read_text(encoding="utf-8")
+
+
+MISTAKES = [
+    (["train"], "no text given"),
+    (["train", "none.txt"], "none.txt: no such file or folder"),
+    (["train", "TEXT", "--resume", "RUN"], "--resume takes all from the run folder"),
+    (["train", "--from", "RUN", "TEXT", "--preset", "tiny"], "leave out --preset"),
+    (["train", "--resume", "nowhere"], "nowhere: no such run folder"),
+    (["train", "--resume", "."], ". is no run folder: it has no checkpoint"),
+    (["train", "TEXT", "--out", "RUN"], "already holds a run; --resume"),
+    (["train", "TEXT", "layers=3"], "unknown setting 'layers'; did you mean 'n_layers'"),
+    (["train", "TEXT", "--preset", "huge"], "'huge' is not one of 'tiny', 'small', 'base'"),
+    (["train", "TEXT", "--steps", "-1"], "-1"),
+    (["generate", "nowhere"], "nowhere: no such run folder"),
+    (["generate", "RUN", "--prompt", "Ω🙂"], "lacks 'Ω', '🙂'"),
+    (["generate", "RUN", "--temperature", "-1"], "temperature must be 0 (greedy) or more"),
+    (["generate", "RUN", "--temperature", "nan"], "temperature must be 0 (greedy) or more"),
+    (["generate", "RUN", "--top-p", "2"], "top_p must lie between 0 and 1"),
+    (["generate", "RUN", "--top-k", "-3"], "top_k must be 0 (off) or more"),
+    (["generate", "RUN", "--tokens", "-3"], "-3 is not in the range x>=0"),
+    (["generate", "RUN", "--samples", "0"], "0 is not in the range x>=1"),
+    (["generate", "RUN", "--checkpoint", "7"], "has no checkpoint 7; there are last, best, and the steps"),
+    (["generate", "RUN", "--device", "abacus"], "device=abacus cannot be used here"),
+    (["eval", "RUN"], "Missing argument 'TEXT…'"),
+    (["eval", "RUN", "none.txt"], "none.txt: no such file or folder"),
+    (["look", "RUN", ""], "the text to look at is empty"),
+    (["look", "RUN", "the", "--layer", "9"], "layer 9 is not there: the model has layers 0 to 1"),
+    (["look", "RUN", "the", "-o", "DIR"], "DIR"),
+    (["info", "nowhere"], "nowhere: no such run folder"),
+    (["inform"], "No such command 'inform'"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), MISTAKES, ids=[" ".join(words) for words, _ in MISTAKES])
+def test_a_mistake_is_one_line_and_exit_code_2(
+    glassformer: Callable[..., Ended],
+    words: list[str],
+    message: str,
+    run_folder: Path,
+    text_file: Path,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "DIR").mkdir()
+    names = {"RUN": str(run_folder), "TEXT": str(text_file)}
+    before = sorted(tmp_path.rglob("*"))
+    ended = glassformer(*(names.get(word, word) for word in words))
+    assert ended.code == 2, ended
+    lines = [line for line in ended.err.splitlines() if not line.startswith(("Usage:", "Try ", "seed "))]
+    assert len([line for line in lines if line]) == 1, ended.err
+    assert message in ended.err
+    assert "Traceback" not in ended.err
+    assert ended.out == ""
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def command(*words: object, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """The command in a process of its own, with an environment of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "glassformer", *map(str, words)],
+        capture_output=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def test_a_locale_without_utf8_reads_and_writes_utf8_files(run_folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "look.html"
+    ended = command(
+        "look", run_folder, "猫看老鼠", "-o", page, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0"
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "<blockquote>猫看老鼠</blockquote>" in page.read_text(encoding="utf-8")
+
+
+def test_a_console_that_lacks_a_character_does_not_end_the_program(run_folder: Path) -> None:
+    words = ["generate", run_folder, "--prompt", "猫", "--tokens", 3, "--seed", 1]
+    ended = command(*words, PYTHONIOENCODING="cp1252:strict")
+    assert ended.returncode == 0, ended.stderr
+    assert b"\\u732b" in ended.stdout
+
+
+def test_no_file_is_opened_in_the_encoding_of_the_locale(run_folder: Path, tmp_path: Path) -> None:
+    text = tmp_path / "t.txt"
+    text.write_text(TEXT, encoding="utf-8")
+    code = (
+        "import sys, warnings\n"
+        "warnings.filterwarnings('error', category=EncodingWarning, module='glassformer')\n"
+        "from glassformer.cli import cli\n"
+        "for words in {words!r}: cli(words, standalone_mode=False)\n"
+    )
+    run = str(run_folder)
+    words = [
+        ["train", str(text), "--out", str(tmp_path / "run"), "--steps", "2", *SETTINGS, "tokenizer=bpe"],
+        ["train", "--resume", str(tmp_path / "run"), "--steps", "3"],
+        ["generate", run, "--tokens", "2"],
+        ["eval", run, str(text)],
+        ["look", run, "the", "-o", str(tmp_path / "look.html")],
+        ["info", run],
+    ]
+    ended = subprocess.run(
+        [sys.executable, "-X", "warn_default_encoding", "-c", code.format(words=words)],
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr.decode()
+
+
+def test_a_reader_that_has_gone_is_no_error(run_folder: Path) -> None:
+    words = f"{sys.executable} -m glassformer generate {run_folder} --tokens 2000 --seed 1 | head -c 5"
+    ended = subprocess.run(["bash", "-c", words], capture_output=True, check=False)
+    assert len(ended.stdout) == 5
+    assert ended.stderr == b""

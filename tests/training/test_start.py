@@ -1,0 +1,144 @@
+"""The ways into a training, and that a way that fails leaves nothing behind."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from conftest import SMALL, Silent
+from glassformer.errors import UserError
+from glassformer.store.run import Run
+from glassformer.training import start
+from glassformer.training.loop import fit
+
+
+def train(texts: list[Path], out: Path, *settings: str, base: Run | None = None) -> Run:
+    shape = ["batch_size=4", "sample=0"] if base else SMALL
+    with start.begun(
+        [str(path) for path in texts],
+        out,
+        preset_name="tiny",
+        assignments=[*shape, "steps=2", *settings],
+        base=base.checkpoint() if base else None,
+    ) as training:
+        fit(training, Silent())
+    return training.run
+
+
+@pytest.mark.parametrize(
+    ("content", "settings", "message"),
+    [
+        (b"", [], "is empty"),
+        (b"abc", [], r"the text has 5 tokens, 5 of them for training; context=8 needs at least 9"),
+        (b"ab\xff\xfe" * 50, [], r"not UTF-8 at byte 2 \(0xff\)"),
+        (b"abc" * 99, ["n_layer=3"], "unknown setting 'n_layer'; did you mean 'n_layers'"),
+        (b"abc" * 99, ["n_heads=3"], "n_heads=3: n_heads = 3 must divide d_model = 16"),
+        (b"abc" * 99, ["vocab_size=7"], "vocab_size follows from the tokenizer"),
+        (b"abc" * 99, ["steps=many"], "steps=many: expected a whole number"),
+        (b"abc" * 99, ["device=abacus"], "device=abacus cannot be used here"),
+        (b"abc" * 99, ["tokenizer=bpe", "bpe_vocab_size=100"], "needs at least 257"),
+    ],
+)
+def test_what_fails_leaves_nothing_behind(
+    tmp_path: Path, content: bytes, settings: list[str], message: str
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        train([text], tmp_path / "runs" / "new", *settings)
+    assert sorted(tmp_path.iterdir()) == [text]
+
+
+@pytest.mark.parametrize("text", ["missing.txt", "folder", "*.nothing"])
+def test_a_text_that_is_not_there_leaves_nothing_behind(tmp_path: Path, text: str) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(UserError, match=text.replace("*", r"\*")):
+        train([tmp_path / text], tmp_path / "runs" / "new")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_interrupted_beginning_leaves_nothing_behind(
+    text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("glassformer.training.start.corpus.load", interrupted)
+    monkeypatch.setattr("glassformer.data.corpus.load", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train([text_file], tmp_path / "runs" / "new")
+    assert sorted(tmp_path.iterdir()) == [text_file]
+
+
+def test_what_stands_at_out_is_never_overwritten(text_file: Path, tmp_path: Path) -> None:
+    run = train([text_file], tmp_path / "run")
+    before = {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
+    with pytest.raises(UserError, match="already holds a run; --resume"):
+        train([text_file], tmp_path / "run")
+    assert {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()} == before
+    with pytest.raises(UserError, match="no run folder and not empty"):
+        train([text_file], tmp_path)
+    with pytest.raises(UserError, match="no run folder and not empty"):
+        train([text_file], text_file)
+
+
+def test_what_a_kill_before_the_first_checkpoint_left_is_no_obstacle(text_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "run" / "data.partial").mkdir(parents=True)
+    (tmp_path / "run" / "data.partial" / "tokens.bin").write_bytes(b"half")
+    assert train([text_file], tmp_path / "run").checkpoint("last").step == 2
+
+
+def test_fine_tuning_begins_with_the_weights_and_the_tokenizer_of_its_base(
+    run_folder: Path, text_file: Path, tmp_path: Path
+) -> None:
+    base = Run(run_folder)
+    tuned = train([text_file], tmp_path / "tuned", "steps=0", base=base)
+    ours, theirs = tuned.checkpoint().model(), base.checkpoint().model()
+    assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), theirs.parameters(), strict=True))
+    assert tuned.checkpoint().tokenizer().to_json() == base.checkpoint().tokenizer().to_json()
+    settings = tuned.checkpoint().settings
+    assert settings["train"]["lr"] == pytest.approx(0.1 * base.checkpoint().settings["train"]["lr"])
+    assert settings["progress"]["step"] == 0
+
+
+def test_fine_tuning_keeps_the_shape_and_lets_dropout_change(
+    run_folder: Path, text_file: Path, tmp_path: Path
+) -> None:
+    base = Run(run_folder)
+    with pytest.raises(UserError, match="keeps its shape: n_layers stays 2; only dropout may change"):
+        train([text_file], tmp_path / "tuned", "n_layers=3", base=base)
+    tuned = train([text_file], tmp_path / "tuned", "dropout=0.25", base=base)
+    assert tuned.checkpoint().model().config.dropout == 0.25
+
+
+def test_fine_tuning_on_unknown_characters_names_them(run_folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("the cat Ω " * 20, encoding="utf-8")
+    with pytest.raises(UserError, match=r"other.txt: the vocabulary of .* lacks 'Ω'"):
+        train([other], tmp_path / "tuned", base=Run(run_folder))
+    assert not (tmp_path / "tuned").exists()
+
+
+def test_only_training_settings_may_change_on_resume(run_folder: Path) -> None:
+    with pytest.raises(UserError, match="unknown setting 'd_model'"):
+        start.resumed(run_folder, ["d_model=32"])
+    assert start.resumed(run_folder, ["steps=50"]).config.steps == 50
+
+
+def test_a_run_resumes_from_its_folder_alone(text_file: Path, tmp_path: Path) -> None:
+    run = train([text_file], tmp_path / "run")
+    text_file.unlink()
+    moved = run.folder.rename(tmp_path / "moved")
+    training = start.resumed(moved, ["steps=4"])
+    assert fit(training, Silent()) == "finished"
+    assert Run(moved).checkpoint("last").step == 4
+
+
+def test_a_neighbouring_run_lends_its_encoded_text(
+    text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = train([text_file], tmp_path / "runs" / "one")
+    monkeypatch.setattr("glassformer.data.corpus._encode", None)  # encoding again would now fail
+    second = train([text_file], tmp_path / "runs" / "two", "n_layers=1")
+    files = [run.folder / "data" / "tokens.bin" for run in (first, second)]
+    assert files[0].samefile(files[1])
