@@ -1,0 +1,6 @@
+"""All benchmarks, one after the other."""
+
+from . import startup, training
+
+startup.main()
+training.main()
