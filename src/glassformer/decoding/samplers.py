@@ -55,8 +55,8 @@ def top_p(logits: Tensor, p: float) -> Tensor:
 class Sampler:
     """How the next token is drawn: penalty, then temperature, then top-k, then top-p.
 
-    temperature 0 is greedy: the likeliest token, whatever the rest says. top_k None or 0, top_p None or 1,
-    and repetition_penalty 1 are off. Raises UserError for values outside their range.
+    temperature 0 is greedy: the likeliest token after the penalty, whatever top_k and top_p say. top_k None
+    or 0, top_p None or 1, and repetition_penalty 1 are off. Raises UserError for values outside their range.
     """
 
     temperature: float = 1.0
@@ -88,8 +88,11 @@ class Sampler:
     ) -> list[int]:
         """A token for each row. `seen[i]` are row i's tokens so far, `chances[i]` is its source of chance.
 
-        Each row takes one number from its own source, so no row depends on its neighbours.
+        Each row takes one number from its own source, so no row depends on its neighbours. Raises UserError
+        for logits that hold NaN.
         """
+        if logits_bV.isnan().any():
+            raise UserError("the model's logits are NaN: its weights are damaged, or its training diverged")
         if self.repetition_penalty != 1:
             rows = [
                 repetition_penalty(row, ids, self.repetition_penalty)

@@ -21,6 +21,7 @@ class TextStream:
     """
 
     def __init__(self, tokenizer: Tokenizer, stop: Sequence[str] = ()) -> None:
+        stop = [stop] if isinstance(stop, str) else stop
         self._tokenizer, self._stop = tokenizer, [text for text in stop if text]
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._held = ""
@@ -40,10 +41,11 @@ class TextStream:
         if self.stopped:
             return ""
         text = self._held + text
-        found = [at for at in (text.find(stop) for stop in self._stop) if at >= 0]
+        # The stop string that is complete first, so that where tokens are cut does not matter.
+        found = [(at + len(stop), at) for stop in self._stop if (at := text.find(stop)) >= 0]
         if found:
             self.stopped, self._held = True, ""
-            return text[: min(found)]
+            return text[: min(found)[1]]
         wait = max((_overlap(text, stop) for stop in self._stop), default=0)
         self._held = text[len(text) - wait :]
         return text[: len(text) - wait]
@@ -80,42 +82,44 @@ def stream(
     ]
     streams = [TextStream(tokenizer, stop) for _ in rows]
     place = {id(row): i for i, row in enumerate(rows)}
+    was_training = model.training
     model.eval()
-    for written in write(model, rows, sampler or Sampler(), tokens, n_ids=tokenizer.vocab_size, cache=cache):
-        for row in written:
-            i = place[id(row)]
-            if row.tokens[-1] == tokenizer.end:
-                row.done = True
-                continue
-            piece = streams[i].push(row.tokens[-1])
-            row.done = streams[i].stopped
-            if piece:
-                yield i, piece
+    try:
+        for written in write(
+            model, rows, sampler or Sampler(), tokens, n_ids=tokenizer.vocab_size, cache=cache
+        ):
+            for row in written:
+                i = place[id(row)]
+                if row.tokens[-1] == tokenizer.end:
+                    row.done = True
+                    continue
+                piece = streams[i].push(row.tokens[-1])
+                row.done = streams[i].stopped
+                if piece:
+                    yield i, piece
+    finally:
+        model.train(was_training)
     for i, text in enumerate(streams):
         if rest := text.finish():
             yield i, rest
 
 
 class Options(TypedDict, total=False):
-    """What `generate` and `generate_batch` take beside their prompts, with the defaults in parentheses."""
+    """What `generate` takes beside its prompt; the defaults are those of `generate_batch`."""
 
     tokens: int
-    """At most so many new tokens (200)."""
     temperature: float
-    """0 = greedy (1)."""
     top_k: int | None
     top_p: float | None
     repetition_penalty: float
     stop: Sequence[str]
-    """Texts before which a text ends."""
     seed: int
     cache: bool
-    """False recomputes every token at every step; the result is the same (True)."""
 
 
 def generate(model: GPT, tokenizer: Tokenizer, prompt: str = "", **options: Unpack[Options]) -> str:
-    """What the model writes after a prompt, without the prompt. See `Options`, `Sampler` and `stream`."""
-    return generate_batch(model, tokenizer, [prompt], **options)[0]
+    """What the model writes after a prompt, without the prompt. See `generate_batch`."""
+    return generate_batch(model, tokenizer, [prompt], 1, **options)[0]
 
 
 def generate_batch(
@@ -123,12 +127,21 @@ def generate_batch(
     tokenizer: Tokenizer,
     prompts: Sequence[str],
     samples: int = 1,
-    **options: Unpack[Options],
+    *,
+    tokens: int = 200,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    repetition_penalty: float = 1.0,
+    stop: Sequence[str] = (),
+    seed: int = 0,
+    cache: bool = True,
 ) -> list[str]:
     """`samples` continuations of each prompt: all of the first prompt, then of the second, and so on.
 
-    Sample j of every prompt has its chances from (seed, j) alone: what a prompt gets does not depend on
-    what else is in the batch.
+    See `stream` for where a text ends and `Sampler` for how tokens are drawn. Sample j of every prompt has
+    its chances from (seed, j) alone: what a prompt gets does not depend on what else is in the batch.
+    Without `cache` every token is recomputed at every step; the result is the same.
     """
     if samples < 1:
         raise UserError(f"samples must be at least 1, not {samples}")
@@ -137,16 +150,11 @@ def generate_batch(
         model,
         tokenizer,
         [prompt for prompt in prompts for _ in range(samples)],
-        tokens=options.get("tokens", 200),
-        sampler=Sampler(
-            options.get("temperature", 1.0),
-            options.get("top_k"),
-            options.get("top_p"),
-            options.get("repetition_penalty", 1.0),
-        ),
-        stop=options.get("stop", ()),
-        seeds=[f"{options.get('seed', 0)}/{j}" for _ in prompts for j in range(samples)],
-        cache=options.get("cache", True),
+        tokens=tokens,
+        sampler=Sampler(temperature, top_k, top_p, repetition_penalty),
+        stop=stop,
+        seeds=[f"{seed}/{j}" for _ in prompts for j in range(samples)],
+        cache=cache,
     )
     for i, piece in pieces:
         texts[i] += piece

@@ -75,13 +75,16 @@ def look(
     """The page for one text, as HTML. `layer` and `head` choose the head that is shown in numbers.
 
     A text beyond the model's context is cut to its last tokens, and the page says so. Raises UserError for
-    an empty text, characters outside the vocabulary, and a layer or head that is not there.
+    an empty text, characters outside the vocabulary, a layer or head that is not there, and a model whose
+    numbers are NaN.
     """
     ids = [int(i) for i in tokenizer.encode(text)]
     if not ids:
         raise UserError("the text to look at is empty")
     shown = ids[-model.config.context :]
     traced = trace(model, shown, ["blocks.*.attention.weights", "logits"])
+    if traced["logits"].isnan().any():
+        raise UserError("the model's logits are NaN: its weights are damaged, or its training diverged")
     weights_Lhnn = torch.cat([traced[f"blocks.{i}.attention.weights"] for i in range(model.config.n_layers)])
     chosen = layer is None and head is None
     layer, head = _choice(weights_Lhnn, layer, head)
@@ -133,7 +136,7 @@ def _choice(weights_Lhnn: Tensor, layer: int | None, head: int | None) -> tuple[
 
 
 def _shade(weights: Tensor) -> NDArray[np.float64]:
-    """How dark a weight is drawn, 0 to 1: its square root, so that small ones can be seen."""
+    """How strongly a weight is drawn, 0 to 1: its square root, so that small ones can be seen."""
     return weights.double().clamp(0, 1).sqrt().cpu().numpy()
 
 
@@ -175,8 +178,10 @@ def _predictions(
     traced: Trace, tokenizer: Tokenizer, shown: Sequence[int], labels: list[str], first: int
 ) -> list[Prediction]:
     result = []
+    # A model may have more ids than its tokenizer; those are no tokens.
+    probability_nV = traced.probabilities[0, :, : tokenizer.vocab_size]
     for i in range(first, len(shown)):
-        probability_V = traced.probabilities[0, i]
+        probability_V = probability_nV[i]
         following = shown[i + 1] if i + 1 < len(shown) else None
         top = probability_V.topk(min(TOP, len(probability_V)))
         result.append(

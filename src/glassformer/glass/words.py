@@ -26,10 +26,10 @@ WORDS: dict[str, tuple[str, str]] = {
     "heads": ("Every head", "所有注意力头"),
     "heads_note": (
         "Row = the token that looks (query), column = the token looked at (key); the first token is at the "
-        "top left. The darker, the larger the weight (the shade follows its square root, so that small "
-        "weights show). The upper right stays empty: no token may look at later ones.",
-        "行是发出查询的词元，列是被查看的词元，第一个词元在左上角。颜色越深，权重越大"
-        "（深浅取权重的平方根，小权重也看得见）。右上角总是空的：任何词元都不能看后面的词元。",
+        "top left. The stronger the colour, the larger the weight (it follows the square root, so that "
+        "small weights show). The upper right stays empty: no token may look at later ones.",
+        "行是发出查询的词元，列是被查看的词元，第一个词元在左上角。颜色越浓，权重越大"
+        "（浓淡取权重的平方根，小权重也看得见）。右上角总是空的：任何词元都不能看后面的词元。",
     ),
     "pooled": (
         "Each map shows {n} × {n} weights in 64 × 64 points; a point has the largest weight of its area.",
@@ -73,7 +73,6 @@ WORDS: dict[str, tuple[str, str]] = {
     "end": ("end of text", "文本结束"),
     "query": ("query", "查询"),
     "key": ("key", "键"),
-    "language": ("Language", "语言"),
 }
 
 

@@ -49,8 +49,11 @@ class Checkpoint:
             raise UserError(
                 f"{self.folder / CONFIG}: unknown family {family!r}; known: {', '.join(FAMILIES)}"
             )
+        shape = self.settings.get("model")
+        if not isinstance(shape, dict):
+            raise UserError(f"{self.folder / CONFIG} is damaged: it does not say the model's shape")
         config_class, model_class = FAMILIES[family]
-        model = model_class(changed or config.from_dict(config_class, self.settings["model"]))
+        model = model_class(changed or config.from_dict(config_class, shape))
         tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
         return model.eval()
 

@@ -49,6 +49,8 @@ def read(path: Path) -> dict[str, Tensor]:
 
 def sync(path: Path) -> None:
     """Wait until a file or folder is on the disk."""
+    if os.name == "nt" and path.is_dir():
+        return  # Windows cannot open a folder, and keeps its entries by itself
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

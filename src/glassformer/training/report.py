@@ -8,6 +8,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.text import Text
 
 from ..decoding.text import generate
+from ..errors import UserError
 from . import log
 from .interrupt import stop_requested
 from .loop import Outcome, Training, fit
@@ -68,11 +69,20 @@ class TrainingReport(AbstractContextManager["TrainingReport"]):
         if step and self._training.config.sample:
             self._sample(step)
 
+    def _writes_lines(self) -> bool:
+        """Whether the vocabulary has a line break: a likelier beginning than that of the one document."""
+        try:
+            return len(self._training.tokenizer.encode("\n")) > 0
+        except UserError:
+            return False
+
     def _sample(self, step: int) -> None:
         training = self._training
+        opening = "\n" if self._writes_lines() else ""
         text = generate(
             training.model,
             training.tokenizer,
+            opening,
             tokens=training.config.sample,
             temperature=0.8,
             seed=step,
