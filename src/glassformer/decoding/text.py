@@ -81,16 +81,27 @@ def stream(
         for prompt, seed in zip(prompts, seeds, strict=True)
     ]
     streams = [TextStream(tokenizer, stop) for _ in rows]
+    written = write(model, rows, sampler or Sampler(), tokens, n_ids=tokenizer.vocab_size, cache=cache)
+    return _pieces(model, rows, streams, written, tokenizer.end)
+
+
+def _pieces(
+    model: GPT,
+    rows: list[Row],
+    streams: list[TextStream],
+    steps: Iterator[Sequence[Row]],
+    end: int,
+) -> Iterator[tuple[int, str]]:
+    """The text of the rows while `steps` writes them. A function of its own: `stream` itself is no generator,
+    so that it refuses a bad prompt when it is called and not at the first piece."""
     place = {id(row): i for i, row in enumerate(rows)}
     was_training = model.training
     model.eval()
     try:
-        for written in write(
-            model, rows, sampler or Sampler(), tokens, n_ids=tokenizer.vocab_size, cache=cache
-        ):
+        for written in steps:
             for row in written:
                 i = place[id(row)]
-                if row.tokens[-1] == tokenizer.end:
+                if row.tokens[-1] == end:
                     row.done = True
                     continue
                 piece = streams[i].push(row.tokens[-1])

@@ -1,0 +1,170 @@
+"""The page in a browser: it works without scripts and network, in two languages, dark and on a phone."""
+
+import os
+import re
+
+import pytest
+import torch
+from playwright.sync_api import Error, sync_playwright
+
+from glassformer import look
+from glassformer.data.tokenizers import CharTokenizer
+from glassformer.models import GPT, GPTConfig
+from glassformer.nn.blocks import initialise
+
+pytestmark = pytest.mark.slow
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+QUIET = ["background-networking", "component-update", "sync"]
+ARGUMENTS = ["--no-sandbox", "--no-first-run", *(f"--disable-{what}" for what in QUIET)]
+HOSTILE = "</script><b>x<!--<script>alert(1)</script><img src=x onerror=alert(1)>\"' onclick=alert(1)\n\t."
+TEXTS = {"short": "床前明月光", "long": "春眠不觉晓，" * 20, "word": "W" * 100, "hostile": HOSTILE}
+EVERY = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        except Error as error:
+            pytest.fail(f"{CHROMIUM} did not start (CHROMIUM=path names another): {error}")
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def show(chromium, tmp_path):
+    """Opens the page of a text; at the end, nothing may have been asked of the network or complained of."""
+    path, heard, contexts = tmp_path / "look.html", [], []
+
+    def opened(text, language="en", **options):
+        tokenizer = CharTokenizer(text)
+        torch.manual_seed(0)
+        model = GPT(GPTConfig(tokenizer.vocab_size, 96, 2, 12, d_model=48))
+        initialise(model, 1, std=0.3)
+        path.write_text(
+            look(model.eval(), tokenizer, text, language=language), encoding="utf-8", newline="\n"
+        )
+        contexts.append(chromium.new_context(**{"java_script_enabled": False, "offline": True} | options))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(10_000)
+        page.on("crash", lambda _: heard.append("the page crashed"))
+        page.on("console", lambda message: heard.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: heard.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (heard.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: heard.append(request.url))
+        page.goto(path.as_uri())
+        return page
+
+    if not chromium.is_connected():
+        pytest.fail(f"{CHROMIUM} died in an earlier test")
+    yield opened
+    if not chromium.is_connected():
+        pytest.fail(f"{CHROMIUM} died in this test; heard before: {heard}")
+    for context in contexts:
+        context.close()
+    assert [what for what in heard if what != path.as_uri() and not what.startswith("data:image/png")] == []
+
+
+def visible(page):
+    """How many texts show in English and in Chinese."""
+    return [page.locator(f"body span[lang={tag}]:visible").count() for tag in ("en", "zh-Hans")]
+
+
+@EVERY
+@pytest.mark.parametrize("java_script_enabled", [True, False])
+def test_opens_quietly_with_all_its_pictures(show, text, java_script_enabled):
+    page = show(text, java_script_enabled=java_script_enabled)
+    sizes = page.eval_on_selector_all("img", "all => all.map(i => [i.complete, i.naturalWidth])")
+    assert sizes == [[True, min(len(text), 64)]] * 24
+    assert all(box["width"] == pytest.approx(box["height"], abs=1) for box in boxes(page, "img"))
+
+
+def boxes(page, selector):
+    return page.eval_on_selector_all(selector, "all => all.map(e => e.getBoundingClientRect().toJSON())")
+
+
+@pytest.mark.parametrize("java_script_enabled", [True, False])
+def test_hostile_text_makes_no_elements(show, java_script_enabled):
+    page = show(HOSTILE, java_script_enabled=java_script_enabled)
+    assert page.locator("script, b, iframe, [onclick], [onerror], img:not(.map), blockquote *").count() == 0
+    assert page.locator("blockquote").text_content() == HOSTILE
+    names = page.locator(".tokens li").all_text_contents()
+    assert "".join(name.removeprefix(str(i)) for i, name in enumerate(names)) == HOSTILE.translate(
+        {ord(" "): "␣", ord("\n"): "⏎", ord("\t"): "⇥"}
+    )
+
+
+def test_languages_change_by_click(show):
+    page = show(TEXTS["long"])
+    english, chinese = visible(page)
+    assert english > 30
+    assert chinese == 0
+    page.click("label[for=zh]")
+    assert visible(page) == [0, english]
+    page.click("label[for=en]")
+    assert visible(page) == [english, 0]
+
+
+def test_languages_change_by_keyboard(show):
+    page = show(TEXTS["short"], language="zh")
+    none, chinese = visible(page)
+    assert none == 0
+    page.keyboard.press("Tab")
+    outline = "label => getComputedStyle(label).outlineStyle"
+    assert page.eval_on_selector("label[for=zh]", outline) == "solid"
+    page.keyboard.press("ArrowLeft")
+    assert visible(page) == [chinese, 0]
+    page.keyboard.press("ArrowRight")
+    assert visible(page) == [0, chinese]
+
+
+def rgba(colour):
+    """Of "rgb(r, g, b)", "rgba(r, g, b, a)", or the first colour of a gradient; transparent for "none"."""
+    parts = [float(part) for part in re.findall(r"[0-9.]+", colour.split(")")[0])]
+    return [*parts, 1.0][:4] if parts else [0.0] * 4
+
+
+def luminance(colour):
+    """As WCAG 2 defines it."""
+    shares = [part / 255 for part in colour]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in shares]
+    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+LAYERS = """all => all.map(e => {
+  const layers = [];
+  for (let at = e; at; at = at.parentElement) {
+    const style = getComputedStyle(at);
+    layers.unshift(style.backgroundColor, style.backgroundImage);
+  }
+  return [...layers, getComputedStyle(e).color];
+})"""
+READ = "h1, h2, p, figcaption, footer, label, small, th, .tokens li, .weights td:not(.future), .next li"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_stands_out_from_its_ground(show, scheme):
+    page = show(TEXTS["long"], color_scheme=scheme)
+    grounds = []
+    for layers in page.eval_on_selector_all(READ, LAYERS):
+        ground = [0.0] * 3
+        for *colour, alpha in map(rgba, layers[:-1]):
+            ground = [alpha * c + (1 - alpha) * g for c, g in zip(colour, ground, strict=True)]
+        ink, paper = luminance(rgba(layers[-1])[:3]), luminance(ground)
+        assert (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05) >= 4.5, layers
+        grounds.append(paper)
+    assert len(grounds) > 1000
+    assert max(grounds) > 0.8 if scheme == "light" else min(grounds) < 0.05
+
+
+@EVERY
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_page_is_no_wider_than_the_screen(show, text, language, width):
+    page = show(text, language, viewport={"width": width, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert all(
+        box["right"] <= width for box in boxes(page, "h1, h2, p, blockquote, .tokens li, .scroll, .heads")
+    )

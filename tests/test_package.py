@@ -1,0 +1,113 @@
+"""The package: torch is loaded when it is needed, names are public, imports run one way."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import glassformer
+
+ROOT = Path(glassformer.__file__).parent
+LAYERS = [
+    {"errors", "config", "device"},
+    {"nn"},
+    {"models"},
+    {"data"},
+    {"store"},
+    {"decoding", "glass"},
+    {"training"},
+    {"cli", "demo", "terminal", "__main__"},
+]
+PUBLIC = "GPT GPTConfig Trace UserError __version__ generate generate_batch load look stream trace"
+
+
+def loaded(code, *arguments):
+    """The modules loaded after some code has run in a Python of its own."""
+    code += "\nimport sys; print('\\n'.join(sys.modules), file=sys.stderr)"
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True)
+    return set(done.stderr.split()), done.stdout
+
+
+def imports(path):
+    """The modules of glassformer that a file names in its imports, as tuples of names."""
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name.split(".") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module.split(".")]
+        elif isinstance(node, ast.ImportFrom):
+            base = ["glassformer", *package[: len(package) + 1 - node.level]]
+            base += node.module.split(".") if node.module else []
+            names = [base] if node.module else [[*base, alias.name] for alias in node.names]
+        else:
+            continue
+        yield from (tuple(name[1:]) for name in names if name[0] == "glassformer")
+
+
+def layer(room):
+    return next(i for i, rooms in enumerate(LAYERS) if room in rooms)
+
+
+FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_imports_run_one_way(path):
+    own = path.relative_to(ROOT).with_suffix("").parts[0]
+    named = {name[0] for name in imports(path)} - {own, "__version__"}
+    same = {room for room in named if layer(room) == layer(own)}
+    assert {room for room in named if layer(room) > layer(own)} == set()
+    assert same == set() or layer(own) in (0, len(LAYERS) - 1)
+
+
+def test_every_file_is_read_and_imports_are_found():
+    assert len(FILES) > 40
+    assert {("nn", "tap"), ("config",)} <= set(imports(ROOT / "models" / "gpt.py"))
+    assert {("__version__",), ("data", "tokenizers"), ("store", "tensors")} <= set(
+        imports(ROOT / "store" / "run.py")
+    )
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import glassformer; dir(glassformer); glassformer.__version__",
+        "import glassformer; glassformer.UserError",
+        "import glassformer.cli",
+    ],
+)
+def test_importing_loads_no_torch(code):
+    assert not {"torch", "numpy", "matplotlib"} & loaded(code)[0]
+
+
+@pytest.mark.parametrize("arguments", [[], ["train"], ["generate"], ["eval"], ["look"], ["info"], ["demo"]])
+def test_help_loads_no_torch(arguments):
+    code = (
+        "from glassformer.__main__ import main\ntry: main()\nexcept SystemExit as end: assert end.code == 0"
+    )
+    modules, out = loaded(code, *arguments, "--help")
+    assert not {"torch", "numpy", "matplotlib"} & modules
+    assert "Usage:" in out
+
+
+def test_torch_is_loaded_on_first_use():
+    assert "torch" in loaded("import glassformer; glassformer.GPT")[0]
+
+
+def test_public_names():
+    assert sorted(glassformer.__all__) == dir(glassformer) == PUBLIC.split()
+    for name in glassformer.__all__:
+        assert getattr(glassformer, name) is not None
+    assert glassformer.generate.__module__ == "glassformer.decoding.text"
+    assert glassformer.trace.__module__ == "glassformer.glass.trace"
+    assert glassformer.load.__module__ == "glassformer.store.load"
+
+
+def test_unknown_names_are_attribute_errors():
+    with pytest.raises(AttributeError, match="'glassformer' has no attribute 'Trac'"):
+        glassformer.Trac  # noqa: B018
+    assert not hasattr(glassformer, "torch")
