@@ -63,7 +63,7 @@ def test_shapes_are_those_of_the_table():
     shapes = {"input": (2, 6, 16), "middle": (2, 6, 16), "output": (2, 6, 16)}
     shapes |= {f"attention.{name}": (2, 4, 6, 4) for name in ("q", "heads")}
     shapes |= {f"attention.{name}": (2, 2, 6, 4) for name in ("k", "v")}
-    shapes |= {f"attention.{name}": (2, 4, 6, 6) for name in ("scores", "weights")}
+    shapes |= {f"attention.{name}": (2, 4, 6, 6) for name in ("mask", "scores", "weights")}
     shapes |= {"attention.output": (2, 6, 16), "ffn.inner": (2, 6, 24), "ffn.output": (2, 6, 16)}
     expected = {f"blocks.{i}.{name}": shape for i in range(2) for name, shape in shapes.items()}
     expected |= {"embedding": (2, 6, 16), "final": (2, 6, 16), "logits": (2, 6, 11)}
@@ -112,7 +112,7 @@ def test_what_was_not_asked_for_is_let_go():
     model, tap = make(), Watching(("logits", WEIGHTS))
     with torch.no_grad():
         model(TOKENS, tap=tap)
-    assert tuple(seen) == model.tap_names()
+    assert tuple(seen) == tuple(name for name in model.tap_names() if not name.endswith("mask"))
     assert list(tap.tensors) == ["blocks.0.attention.weights", "blocks.1.attention.weights", "logits"]
     assert [name for name, tensor in seen.items() if tensor() is not None] == []
 

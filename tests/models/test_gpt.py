@@ -42,7 +42,9 @@ class Tap:
         name = self.path + name
         assert name not in self.seen, f"{name} was handed out twice"
         self.seen[name] = tensor
-        return 2 * tensor + 1 if name == self.change else tensor
+        if name != self.change:
+            return tensor
+        return ~tensor if tensor.dtype == torch.bool else 2 * tensor + 1
 
     def at(self, path):
         child = Tap(self.wanted, self.change)
@@ -199,7 +201,7 @@ def test_taps_see_what_is_listed_and_change_nothing(changes):
     assert tuple(tap.seen) == model.tap_names()
     assert torch.equal(tap.seen["logits"], model(TOKENS, backend="reference")[0])
     assert torch.equal(model(TOKENS, tap=quiet)[0], plain)
-    assert tuple(quiet.seen) == tuple(n for n in model.tap_names() if not n.endswith(("scores", "weights")))
+    assert tuple(quiet.seen) == tuple(n for n in model.tap_names() if not n.endswith(("mask", "scores", "weights")))
     for i in range(2):  # the weights of the one pass are those of the fused other
         weights, v = (tap.seen[f"blocks.{i}.attention.{name}"] for name in ("weights", "v"))
         heads = weights @ v.repeat_interleave(weights.shape[1] // v.shape[1], 1)

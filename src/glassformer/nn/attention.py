@@ -22,7 +22,7 @@ from .tap import Tap
 
 Backend = Literal["auto", "reference", "fused"]
 
-WEIGHT_NAMES = ("scores", "weights")
+WEIGHT_NAMES = ("mask", "scores", "weights")
 """Tap names that only the reference path can serve."""
 
 
@@ -48,7 +48,7 @@ def attend(
 
     Backend "reference" computes scores, weights and output one after the other, the softmax in float32 at
     least; "fused" hands all to `scaled_dot_product_attention`, which never shows the weights; "auto" is
-    fused unless `tap` wants scores or weights, which takes the reference path.
+    fused unless `tap` wants the mask, scores or weights, which takes the reference path.
 
     Raises ValueError for shapes that do not fit, a mask that is no boolean, and a tap on a fused path.
     """
@@ -78,6 +78,9 @@ def _reference(
     if bias is not None:
         scores = scores + bias
     allowed = masks.dense(mask, q.shape[-2], k.shape[-2], q.device)
+    if tap is not None and tap.wants("mask"):
+        everywhere = torch.ones((), dtype=torch.bool, device=q.device)
+        allowed = tap("mask", (everywhere if allowed is None else allowed).expand(scores.shape))
     if allowed is not None:
         scores = scores.masked_fill(~allowed, -math.inf)
     if tap is not None:
