@@ -1,4 +1,4 @@
-"""Recording what a model computes, by name.
+"""Recording what a model computes, by name, as it is or with edits.
 
 Shapes: b batch, h heads, n queries, m keys.
 """
@@ -13,6 +13,7 @@ from torch import Tensor
 from ..errors import unknown
 from ..models import GPT
 from ..nn.attention import WEIGHT_NAMES
+from .edits import Chain, Edit, Editor
 
 
 @dataclass
@@ -40,12 +41,14 @@ class Trace:
     """What was recorded of one pass. `trace["blocks.0.attention.weights"]` is a tensor (b, h, n, m).
 
     `attention` names the path that attention took: "reference" if scores or weights were asked for, which
-    a fused kernel never forms, else "fused"; the two agree to rounding.
+    a fused kernel never forms, else "fused"; the two agree to rounding. `edits` are those of the pass.
     """
 
+    model: GPT = field(repr=False)
     tokens: Tensor
-    tensors: dict[str, Tensor]
+    tensors: dict[str, Tensor] = field(repr=False)
     attention: str
+    edits: tuple[Edit, ...] = ()
 
     def __getitem__(self, name: str) -> Tensor:
         try:
@@ -66,27 +69,42 @@ class Trace:
         return self["logits"].float().softmax(-1)
 
 
-def trace(model: GPT, tokens: Tensor | Sequence[int], names: str | Sequence[str] = "*") -> Trace:
+def as_rows(model: GPT, tokens: Tensor | Sequence[int]) -> Tensor:
+    """Ids of one text (n,) or of several (b, n) as (b, n) on the model's device."""
+    ids = torch.as_tensor(tokens, dtype=torch.long, device=model.embedding.weight.device)
+    return ids.unsqueeze(0) if ids.dim() == 1 else ids
+
+
+def trace(
+    model: GPT,
+    tokens: Tensor | Sequence[int],
+    names: str | Sequence[str] = "*",
+    *,
+    edits: Sequence[Edit] = (),
+) -> Trace:
     """Run the model once, without dropout or gradient, and record the tensors called `names`.
 
     `tokens`: ids of one text (n,), or a batch (b, n). `names`: full names or patterns such as
     "blocks.*.attention.weights"; `model.tap_names()` lists all there are. What was not asked for is not
-    kept. Raises ValueError for a pattern that fits no name.
+    kept. `edits` are applied on the way (see `glass.edits`), and what is recorded is what they left. Raises
+    ValueError for a pattern or an edit that fits no name.
     """
     patterns = (names,) if isinstance(names, str) else tuple(names)
     known = model.tap_names()
-    for pattern in patterns:
+    for pattern in (*patterns, *(edit.name for edit in edits)):
         if not any(fnmatchcase(name, pattern) for name in known):
             raise ValueError(str(unknown("tap name", pattern, known)))
-    ids = torch.as_tensor(tokens, dtype=torch.long, device=model.embedding.weight.device)
-    ids = ids.unsqueeze(0) if ids.dim() == 1 else ids
+    ids = as_rows(model, tokens)
     recorder = Recorder(patterns)
+    tap = Chain((Editor(tuple(edits)), recorder)) if edits else recorder
     was_training = model.training
     model.eval()
     try:
         with torch.no_grad():
-            model(ids, tap=recorder)
+            model(ids, tap=tap)
     finally:
         model.train(was_training)
-    fused = not any(name.endswith(WEIGHT_NAMES) for name in recorder.tensors)
-    return Trace(ids, recorder.tensors, "fused" if fused else "reference")
+    reference = any(
+        tap_name.endswith(WEIGHT_NAMES) for tap_name in (*recorder.tensors, *(e.name for e in edits))
+    )
+    return Trace(model, ids, recorder.tensors, "reference" if reference else "fused", tuple(edits))

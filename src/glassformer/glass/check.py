@@ -1,0 +1,52 @@
+"""Whether what is about to be shown is true. Shown numbers that fail are worse than none."""
+
+import torch
+from torch import Tensor
+
+from ..errors import UserError
+from ..models import GPT
+from .edits import noop
+from .trace import as_rows, trace
+
+TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 2e-3}
+
+
+def check(model: GPT, tokens: Tensor) -> None:
+    """Raise UserError, saying which, unless all of this holds for the model on this text:
+
+    every row of weights sums to 1, or is exactly 0 where nothing is visible; weights on masked keys are
+    exactly 0; a traced pass gives the logits of an untraced one; edits that change nothing change nothing;
+    a second pass gives the same again (no dropout is left on).
+    """
+    ids = as_rows(model, tokens)
+    tolerance = TOLERANCE[model.embedding.weight.dtype]
+    names = [f"blocks.*.attention.{name}" for name in ("weights", "mask")]
+    traced = trace(model, ids, [*names, "logits"])
+    for layer in range(len(model.blocks)):
+        weights, allowed = (traced[f"blocks.{layer}.attention.{name}"] for name in ("weights", "mask"))
+        _check_rows(layer, weights, allowed, tolerance)
+    plain = trace(model, ids, "logits")["logits"]
+    if not torch.equal(plain, trace(model, ids, "logits")["logits"]):
+        raise UserError("self-check: two passes over the same text differ; something random is still on")
+    _check_same("a traced pass", traced["logits"], plain, tolerance)
+    edits = [edit for layer in range(len(model.blocks)) for edit in noop(layer)]
+    _check_same(
+        "an edit that changes nothing", trace(model, ids, "logits", edits=edits)["logits"], plain, tolerance
+    )
+
+
+def _check_rows(layer: int, weights: Tensor, allowed: Tensor, tolerance: float) -> None:
+    if not torch.isfinite(weights).all():
+        raise UserError(f"self-check: layer {layer} has attention weights that are no numbers")
+    if (weights[~allowed] != 0).any():
+        raise UserError(f"self-check: layer {layer} gives weight to keys that its mask forbids")
+    expected = allowed.any(-1).to(weights.dtype)
+    error = float((weights.sum(-1) - expected).abs().max())
+    if error > tolerance:
+        raise UserError(f"self-check: a row of weights in layer {layer} misses its sum by {error:.2g}")
+
+
+def _check_same(what: str, ours: Tensor, plain: Tensor, tolerance: float) -> None:
+    error = float((ours - plain).abs().max())
+    if not error <= tolerance * max(1.0, float(plain.abs().max())):
+        raise UserError(f"self-check: {what} changes the logits by {error:.2g}")

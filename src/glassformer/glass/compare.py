@@ -1,0 +1,77 @@
+"""What an edit does: to the logits, to one token's probability, and to every later layer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..models import GPT
+from .edits import Edit
+from .trace import trace
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A pass with edits beside the same pass without.
+
+    `logits`: the largest change of a logit at `position`. `log_probability`: of `target` there, in nats,
+    edited minus plain. `layers[i]`: the length of the change of block i's output over the length of that
+    output, over all tokens together.
+    """
+
+    said: tuple[str, ...]
+    target: int
+    position: int
+    logits: float
+    log_probability: float
+    plain_log_probability: float
+    layers: tuple[float, ...]
+
+
+def compare(
+    model: GPT,
+    tokens: Tensor | Sequence[int],
+    edits: Sequence[Edit],
+    *,
+    target: int | None = None,
+    position: int = -1,
+) -> Comparison:
+    """Run a text (n,) with and without the edits.
+
+    `target` is the token whose log-probability after `position` is followed; by default the one that the
+    unedited model finds likeliest.
+    """
+    names = ["logits", "blocks.*.output"]
+    plain, edited = trace(model, tokens, names), trace(model, tokens, names, edits=edits)
+    before, after = (traced["logits"][0, position].double() for traced in (plain, edited))
+    target = int(before.argmax()) if target is None else target
+    log_before, log_after = (float(logits.log_softmax(-1)[target]) for logits in (before, after))
+    layers = (f"blocks.{i}.output" for i in range(len(model.blocks)))
+    return Comparison(
+        said=tuple(edit.said for edit in edits),
+        target=target,
+        position=position,
+        logits=float((after - before).abs().max()),
+        log_probability=log_after - log_before,
+        plain_log_probability=log_before,
+        layers=tuple(
+            float(
+                torch.linalg.vector_norm(edited[name] - plain[name]) / torch.linalg.vector_norm(plain[name])
+            )
+            for name in layers
+        ),
+    )
+
+
+def lens(model: GPT, tokens: Tensor | Sequence[int]) -> Tensor:
+    """What the model would say if it stopped after each block: probabilities (L, n, V) of the next token.
+
+    Each block's output goes through the model's own last norm and head ("logit lens"). The last row is what
+    the model does say.
+    """
+    traced = trace(model, tokens, "blocks.*.output")
+    outputs_LnD = torch.stack([traced[f"blocks.{i}.output"][0] for i in range(len(model.blocks))])
+    with torch.no_grad():
+        logits: Tensor = model.head(model.final_norm(outputs_LnD))
+    return logits.float().softmax(-1)

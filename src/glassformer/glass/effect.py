@@ -1,0 +1,296 @@
+"""Weight beside effect: what an attention edge weighs, what it moves, and what happens without it.
+
+A large weight says that a value is mixed in; whether the answer depends on it only a measurement can say. So
+each edge (layer, head, query, key) is removed and the change of one token's log-probability is measured:
+
+- cut: the score becomes -inf and the rest of the row is renormalised;
+- zeroed: the weight becomes 0 and nothing is renormalised; with another baseline than zero, the key's value
+  is not taken away but replaced.
+
+The rest of the text stays as it is: what lies before the query cannot change, so only the query and what
+follows it run again, from the affected layer on, many edges at a time.
+
+Shapes: E edges, K keys of one head, B edits in a batch, g key/value heads, n tokens, m keys, d width of a
+head, D model width.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..errors import UserError
+from ..models import GPT
+from ..nn import masks
+from ..nn.blocks import Block
+from .trace import Trace, as_rows, trace
+
+Baseline = Literal["zero", "mean", "resample"]
+BASELINES: dict[Baseline, str] = {
+    "zero": "nothing takes the place of the key's value",
+    "mean": "the mean value over the text takes the place of the key's value",
+    "resample": "the value of another token of the text, drawn at random, takes the place of the key's value",
+}
+BATCH_TOKENS = 512  # tokens that run at once, over all edits of a batch
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be measured, and at what cost, before any of it is done."""
+
+    layers: tuple[int, ...]
+    heads: tuple[int, ...]
+    queries: tuple[int, ...]
+    n_edges: int
+    operations: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_edges:,} edges, each cut and zeroed: {2 * self.n_edges:,} passes from the affected "
+            f"layer on, about {self.operations / 1e9:,.1f} GFLOP"
+        )
+
+
+@dataclass(frozen=True)
+class Effects:
+    """One row per measured edge. `cut` and `zeroed` are changes of the target's log-probability, in nats:
+    negative where the edge spoke for the target. `moved` is ‖a · v · W^O‖, the length of what it adds."""
+
+    target: int
+    position: int
+    log_probability: float
+    baseline: Baseline
+    layer: Ints
+    head: Ints
+    query: Ints
+    key: Ints
+    weight: Floats
+    moved: Floats
+    cut: Floats
+    zeroed: Floats
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def agreement(self, what: Literal["cut", "zeroed", "moved"] = "cut") -> float:
+        """Spearman's rank correlation of weight and size of the effect, over all edges; nan below 3 edges."""
+        return spearman(self.weight, np.abs(getattr(self, what)))
+
+    def strongest(self, n: int = 10) -> Ints:
+        """The rows with the largest effect when cut."""
+        return np.argsort(-np.abs(self.cut), kind="stable")[:n]
+
+    def disagreements(self, n: int = 10) -> Ints:
+        """The rows where the rank by weight and the rank by effect lie farthest apart."""
+        apart = np.abs(ranks(self.weight) - ranks(np.abs(self.cut)))
+        return np.argsort(-apart, kind="stable")[:n]
+
+
+def ranks(values: Floats) -> Floats:
+    """Ranks from 0; equal values share the mean of theirs."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return (last - (counts + 1) / 2)[inverse]
+
+
+def spearman(a: Floats, b: Floats) -> float:
+    """Spearman's rank correlation, ties sharing their mean rank; nan where one side is constant."""
+    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return float("nan")
+    return float(np.corrcoef(ranks(a), ranks(b))[0, 1])
+
+
+def plan(
+    model: GPT,
+    n_tokens: int,
+    *,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+    queries: Sequence[int] | None = None,
+) -> Plan:
+    """What `effect` would measure; by default all heads of all layers, at the last token.
+
+    Raises UserError for a layer, head or query that is not there.
+    """
+    c = model.config
+    chosen_layers = _chosen("layer", layers, range(c.n_layers), c.n_layers)
+    chosen_heads = _chosen("head", heads, range(c.n_heads), c.n_heads)
+    chosen_queries = _chosen("query", queries, [n_tokens - 1], n_tokens)
+    block = 2 * sum(p.numel() for p in model.blocks[0].parameters())
+    head = 2 * model.head.weight.numel()
+    operations = sum(
+        2 * len(chosen_heads) * (query + 1) * ((n_tokens - query) * block * (c.n_layers - layer) + head)
+        for layer in chosen_layers
+        for query in chosen_queries
+    )
+    n_edges = len(chosen_layers) * len(chosen_heads) * sum(query + 1 for query in chosen_queries)
+    return Plan(chosen_layers, chosen_heads, chosen_queries, n_edges, operations)
+
+
+def _chosen(what: str, given: Iterable[int] | None, usual: Iterable[int], count: int) -> tuple[int, ...]:
+    """The asked numbers in order, negative ones counted from the end."""
+    asked = list(usual if given is None else given)
+    for value in asked:
+        if not -count <= value < count:
+            raise UserError(f"{what} {value} is not there: {what} numbers go from 0 to {count - 1}")
+    return tuple(sorted({value % count for value in asked}))
+
+
+def effect(
+    model: GPT,
+    tokens: Tensor | Sequence[int],
+    *,
+    target: int | None = None,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+    queries: Sequence[int] | None = None,
+    baseline: Baseline = "zero",
+    seed: int = 0,
+    advance: Callable[[str, int, int], None] = lambda what, done, total: None,
+) -> Effects:
+    """Measure every visible edge of the asked layers, heads and queries on one text (n,).
+
+    `target` is the token whose log-probability after the last token is followed; by default the likeliest.
+    `seed` decides the values that "resample" draws. See `plan` for what is measured by default.
+    """
+    ids = as_rows(model, tokens)[:1]
+    n = ids.shape[1]
+    planned = plan(model, n, layers=layers, heads=heads, queries=queries)
+    names = ["input", *(f"attention.{name}" for name in ("k", "v", "scores", "weights", "heads"))]
+    traced = trace(model, ids, [*(f"blocks.*.{name}" for name in names), "logits"])
+    log_probabilities = traced["logits"][0, -1].double().log_softmax(-1)
+    target = int(log_probabilities.argmax()) if target is None else target
+    before = float(log_probabilities[target])
+    tables: list[Floats] = []
+    for layer in planned.layers:
+        for query in planned.queries:
+            tables.append(_measured(traced, layer, planned.heads, query, target, before, baseline, seed))
+            advance("measuring edges", sum(map(len, tables)), planned.n_edges)
+    columns = np.concatenate(tables).T
+    places = {name: columns[i].astype(np.int64) for i, name in enumerate(("layer", "head", "query", "key"))}
+    figures = {name: columns[4 + i] for i, name in enumerate(("weight", "moved", "cut", "zeroed"))}
+    return Effects(target, n - 1, before, baseline, **places, **figures)
+
+
+@torch.no_grad()
+def _measured(
+    traced: Trace,
+    layer: int,
+    heads: Sequence[int],
+    query: int,
+    target: int,
+    before: float,
+    baseline: Baseline,
+    seed: int,
+) -> Floats:
+    """One row (layer, head, query, key, weight, moved, cut, zeroed) for each key that a head may see."""
+    edges = [_edges(traced, layer, head, query, baseline, seed) for head in heads]
+    head_E = torch.cat([torch.full_like(part[0], head) for head, part in zip(heads, edges, strict=True)])
+    key_E, weight_E, moved_ED, cut_Ed, zeroed_Ed = (torch.cat(parts) for parts in zip(*edges, strict=True))
+    batch = max(1, BATCH_TOKENS // (traced.tokens.shape[1] - query))
+    after = [
+        _log_probability(traced, layer, heads_B, query, mixture_Bd, target)
+        for mixture_Ed in (cut_Ed, zeroed_Ed)
+        for heads_B, mixture_Bd in zip(
+            torch.split(head_E, batch), torch.split(mixture_Ed, batch), strict=True
+        )
+    ]
+    cut_E, zeroed_E = (torch.cat(after) - before).chunk(2)
+    lengths_E = torch.linalg.vector_norm(moved_ED, dim=-1)
+    layer_E, query_E = torch.full_like(key_E, layer), torch.full_like(key_E, query)
+    columns = (layer_E, head_E, query_E, key_E, weight_E, lengths_E, cut_E, zeroed_E)
+    table: Floats = torch.stack([column.double() for column in columns], 1).cpu().numpy()
+    return table
+
+
+def _edges(
+    traced: Trace, layer: int, head: int, query: int, baseline: Baseline, seed: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """For the K keys that one head may see: the keys, their weights, what each adds to the residual stream
+    (K, D), and the head's mixture (K, d) with the edge cut and with it zeroed."""
+    place = f"blocks.{layer}.attention."
+    scores_m, weights_m = (traced[place + name][0, head, query] for name in ("scores", "weights"))
+    v_gmd = traced[place + "v"][0]
+    v_md = v_gmd[head * v_gmd.shape[0] // traced.model.config.n_heads]
+    keys = torch.nonzero(~torch.isneginf(scores_m)).flatten()
+    weight_K1 = weights_m[keys, None].to(v_md.dtype)
+
+    without_Km = scores_m.expand(len(keys), -1).clone()
+    without_Km[torch.arange(len(keys), device=keys.device), keys] = -torch.inf
+    nowhere = torch.isneginf(without_Km).all(-1, keepdim=True)
+    cut_Kd = without_Km.masked_fill(nowhere, 0).softmax(-1).masked_fill(nowhere, 0).to(v_md.dtype) @ v_md
+    replacement_Kd = _replacement(v_md[keys], baseline, seed + query)
+    zeroed_Kd = traced[place + "heads"][0, head, query] + weight_K1 * (replacement_Kd - v_md[keys])
+
+    d = v_md.shape[-1]
+    w_o = cast(Block, traced.model.blocks[layer]).attention.output.weight
+    moved_KD = (weight_K1 * v_md[keys]) @ w_o[:, head * d : (head + 1) * d].T
+    return keys, weight_K1[:, 0], moved_KD, cut_Kd, zeroed_Kd
+
+
+def _replacement(v_Kd: Tensor, baseline: Baseline, seed: int) -> Tensor:
+    """What takes the place of each visible key's value (K, d)."""
+    if baseline == "zero":
+        return torch.zeros_like(v_Kd)
+    if baseline == "mean":
+        return v_Kd.mean(0, keepdim=True).expand_as(v_Kd)
+    drawn = np.random.default_rng(seed).integers(len(v_Kd), size=len(v_Kd))
+    return v_Kd[torch.from_numpy(drawn).to(v_Kd.device)]
+
+
+def _log_probability(
+    traced: Trace, layer: int, heads_B: Tensor, query: int, mixture_Bd: Tensor, target: int
+) -> Tensor:
+    """The target's log-probability (B,), were at `query` head `heads_B[i]`'s mixture `mixture_Bd[i]`."""
+    model, n = traced.model, traced.tokens.shape[1]
+    q_pos, k_pos, mask = masks.causal_places(n - query, n, device=mixture_Bd.device)
+    rotate, bias = model.positions.rotation(q_pos), model.positions.bias(q_pos, k_pos)
+    x_BnD = traced[f"blocks.{layer}.input"][0, query:].expand(len(mixture_Bd), -1, -1)
+    for i in range(layer, len(model.blocks)):
+        k, v = (traced[f"blocks.{i}.attention.{name}"][0, :, :query] for name in ("k", "v"))
+        tap = _Mixture(heads_B, mixture_Bd) if i == layer else None
+        x_BnD = model.blocks[i](x_BnD, mask=mask, rotate=rotate, bias=bias, cache=_Before(k, v), tap=tap)
+    logits_BV: Tensor = model.head(model.final_norm(x_BnD[:, -1]))
+    return logits_BV.double().log_softmax(-1)[:, target]
+
+
+@dataclass(frozen=True)
+class _Before:
+    """The keys and values (g, m, d) before the query, which no edit at the query can change."""
+
+    k: Tensor
+    v: Tensor
+
+    def append(self, k_new: Tensor, v_new: Tensor) -> tuple[Tensor, Tensor]:
+        b = len(k_new)
+        k, v = self.k.expand(b, -1, -1, -1), self.v.expand(b, -1, -1, -1)
+        return torch.cat((k, k_new), 2), torch.cat((v, v_new), 2)
+
+
+@dataclass(frozen=True)
+class _Mixture:
+    """A tap: at the first token of the pass, row i's head `heads_B[i]` gets the mixture `mixture_Bd[i]`."""
+
+    heads_B: Tensor
+    mixture_Bd: Tensor
+    path: str = ""
+
+    def at(self, path: str) -> "_Mixture":
+        return _Mixture(self.heads_B, self.mixture_Bd, f"{self.path}{path}.")
+
+    def wants(self, name: str) -> bool:
+        return self.path + name == "attention.heads"
+
+    def __call__(self, name: str, tensor: Tensor) -> Tensor:
+        if not self.wants(name):
+            return tensor
+        changed = tensor.clone()
+        changed[torch.arange(len(tensor), device=tensor.device), self.heads_B, 0] = self.mixture_Bd
+        return changed
