@@ -16,11 +16,11 @@ LAYERS = [
     {"models"},
     {"data"},
     {"store"},
-    {"decoding", "glass"},
+    {"decoding", "glass", "hub"},
     {"training"},
     {"cli", "demo", "terminal", "__main__"},
 ]
-PUBLIC = "GPT GPTConfig Trace UserError __version__ generate generate_batch load look stream trace"
+PUBLIC = "GPT GPTConfig Trace UserError __version__ compare effect generate generate_batch lens load look stream trace"
 
 
 def loaded(code, *arguments):
@@ -103,7 +103,7 @@ def test_public_names():
         assert getattr(glassformer, name) is not None
     assert glassformer.generate.__module__ == "glassformer.decoding.text"
     assert glassformer.trace.__module__ == "glassformer.glass.trace"
-    assert glassformer.load.__module__ == "glassformer.store.load"
+    assert glassformer.load.__module__ == "glassformer.hub.folder"
 
 
 def test_unknown_names_are_attribute_errors():

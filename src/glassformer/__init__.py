@@ -14,10 +14,12 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .decoding.text import generate, generate_batch, stream
     from .errors import UserError
+    from .glass.compare import compare, lens
+    from .glass.effect import effect
     from .glass.page import look
     from .glass.trace import Trace, trace
+    from .hub.folder import load
     from .models import GPT, GPTConfig
-    from .store.load import load
 
 # Loaded on first use: torch takes a second to import, and `--help` needs none of it.
 _HOMES = {
@@ -25,9 +27,12 @@ _HOMES = {
     "GPTConfig": "models",
     "Trace": "glass.trace",
     "UserError": "errors",
+    "compare": "glass.compare",
+    "effect": "glass.effect",
     "generate": "decoding.text",
     "generate_batch": "decoding.text",
-    "load": "store.load",
+    "load": "hub.folder",
+    "lens": "glass.compare",
     "look": "glass.page",
     "stream": "decoding.text",
     "trace": "glass.trace",
@@ -39,8 +44,11 @@ __all__ = [
     "Trace",
     "UserError",
     "__version__",
+    "compare",
+    "effect",
     "generate",
     "generate_batch",
+    "lens",
     "load",
     "look",
     "stream",

@@ -104,7 +104,14 @@ def _checked(key: str, value: Any, hint: Any) -> Any:
             return tuple(value)
         elif option in (int, bool, str, type(None)) and type(value) is option:
             return value
+        elif isinstance(option, type) and isinstance(value, Mapping) and _is_kind(option, value):
+            return from_dict(option, value)
     raise UserError(f"{key} = {value!r}: expected {_spoken(hint)}")
+
+
+def _is_kind(cls: type, values: Mapping[str, Any]) -> bool:
+    """Whether values are of a config class, of several that tell themselves apart by their field `kind`."""
+    return dataclasses.is_dataclass(cls) and values.get("kind") == getattr(cls, "kind", None)
 
 
 def _spoken(hint: Any) -> str:
@@ -118,6 +125,6 @@ def _spoken(hint: Any) -> str:
     return " or ".join(
         " | ".join(map(str, get_args(option)))
         if get_origin(option) is Literal
-        else words.get(option, str(option))
+        else words.get(option, getattr(option, "__name__", str(option)))
         for option in _options(hint)
     )

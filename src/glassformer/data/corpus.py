@@ -1,6 +1,7 @@
 """Encoded text on disk: every document encoded once into one memory-mapped file of token ids.
 
-END doc END doc … END. The folder holds `tokens.bin`, `corpus.json` and the tokenizer.
+END doc END doc … END; with a foreign tokenizer that has a token of its own to begin with, START doc END START
+doc … END. The folder holds `tokens.bin`, `corpus.json` and the tokenizer.
 """
 
 import hashlib
@@ -112,14 +113,16 @@ def _encode(
         tokenizer = tokenizers.choose(tokenizer, lambda: _texts(paths, "reading", advance), vocab_size)
     tokenizer.save(folder)
     dtype = np.dtype(np.uint16 if tokenizer.vocab_size <= 1 << 16 else np.uint32)
-    end = np.array([tokenizer.end], dtype).tobytes()
-    n_tokens, n_bytes = 1, 0
+    start, end = (np.array([token], dtype).tobytes() for token in (tokenizer.start, tokenizer.end))
+    n_tokens, n_bytes = 0, 0
     with (folder / TOKENS).open("wb") as file:
-        file.write(end)
-        for path in paths:
+        for i, path in enumerate(paths):
+            if i == 0 or start != end:
+                file.write(start)
+                n_tokens += 1
             for text in _texts([path], f"encoding {path.name}", advance):
                 try:
-                    ids = tokenizer.encode(text).astype(dtype)
+                    ids = tokenizer.encode_part(text).astype(dtype)
                 except UserError as error:
                     raise UserError(f"{path}: {error}") from None
                 file.write(ids.tobytes())

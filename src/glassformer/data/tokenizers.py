@@ -1,7 +1,7 @@
-"""Text to token ids and back: characters, bytes, or byte-level BPE.
+"""Text to token ids and back: characters, bytes, or byte-level BPE; for those of others, see `library`.
 
-No tokenizer normalises: `decode(encode(text)) == text`, always. Each has one special token, END, which stands
-before, between and after documents. Text that merely spells it is ordinary text.
+No tokenizer here normalises: `decode(encode(text)) == text`, always. Each has one special token, END, which
+stands before, between and after documents. Text that merely spells it is ordinary text.
 """
 
 import json
@@ -25,11 +25,16 @@ Ids = NDArray[np.int64]
 
 
 class Tokenizer(ABC):
-    """What the three kinds share. `end` is the id of END."""
+    """What all kinds share. `end` is the id of END."""
 
     kind: str
     vocab_size: int
     end: int
+
+    @property
+    def start(self) -> int:
+        """The id that stands before a document: END, unless a foreign tokenizer has another."""
+        return self.end
 
     @abstractmethod
     def _encode(self, text: str) -> Ids:
@@ -48,15 +53,16 @@ class Tokenizer(ABC):
 
         Raises UserError if the vocabulary lacks a character, or `text` is no valid Unicode.
         """
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise UserError("the text holds bytes that are no valid UTF-8") from None
+        require_unicode(text)
         if not allow_special or END not in text:
             return self._encode(text)
         first, *rest = text.split(END)
         end = np.array([self.end])
         return np.concatenate([self._encode(first), *(part for r in rest for part in (end, self._encode(r)))])
+
+    def encode_part(self, text: str) -> Ids:
+        """The ids of text that goes on from earlier text: without what `encode` may put before a text."""
+        return self.encode(text)
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of these ids, without END. Bytes that form no character turn into U+FFFD."""
@@ -64,7 +70,7 @@ class Tokenizer(ABC):
 
     def labels(self, ids: Sequence[int]) -> list[str]:
         """A short visible name for each token in its place: "春", "␣the", "字 2/3" for its second byte."""
-        return _labels([END if token == self.end else self.token_bytes(token) for token in ids])
+        return labels_of([END if token == self.end else self.token_bytes(token) for token in ids])
 
     def save(self, folder: Path) -> None:
         (folder / FILE).write_text(self.to_json(), encoding="utf-8", newline="\n")
@@ -138,7 +144,7 @@ class BPETokenizer(Tokenizer):
         if END not in spelled:
             raise UserError(f"the tokenizer has no {END}")
         self.end = spelled.pop(END)
-        byte_of = {letter: byte for byte, letter in enumerate(_byte_letters())}
+        byte_of = {letter: byte for byte, letter in enumerate(byte_letters())}
         self._bytes = {token: bytes(byte_of[c] for c in letters) for letters, token in spelled.items()}
 
     @classmethod
@@ -174,8 +180,17 @@ class BPETokenizer(Tokenizer):
         return self._spec
 
 
+def require_unicode(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UserError("the text holds bytes that are no valid UTF-8") from None
+
+
 def load(folder: Path) -> Tokenizer:
     """The tokenizer saved in a folder. Raises UserError where there is none, or none that can be read."""
+    from .library import LibraryTokenizer
+
     path = folder / FILE
     try:
         text = path.read_text(encoding="utf-8")
@@ -194,7 +209,9 @@ def load(folder: Path) -> Tokenizer:
                 return BPETokenizer(text)
             except Exception as error:  # the library raises nothing more precise
                 raise UserError(f"{path} is no byte-level BPE that can be read: {error}") from None
-    raise UserError(f"{path} describes none of the known tokenizers (chars, bytes, bpe)")
+        case {"kind": "library", "spec": dict(), "roles": dict(roles), "opens": bool(opens)}:
+            return LibraryTokenizer.read(json.dumps(spec["spec"], ensure_ascii=False), roles, opens, path)
+    raise UserError(f"{path} describes none of the known tokenizers (chars, bytes, bpe, library)")
 
 
 def choose(kind: str, texts: Callable[[], Iterator[str]], vocab_size: int) -> Tokenizer:
@@ -229,7 +246,7 @@ def _visible(character: str) -> str:
     return character
 
 
-def _labels(tokens: list[str | bytes]) -> list[str]:
+def labels_of(tokens: list[str | bytes]) -> list[str]:
     """Labels for byte strings that may cut characters anywhere; a str stands for a special token."""
     labels: list[str] = []
     run: list[bytes] = []
@@ -270,7 +287,7 @@ def _labels_of_run(run: list[bytes]) -> list[str]:
     return labels
 
 
-def _byte_letters() -> str:
+def byte_letters() -> str:
     """The printable letter that byte-level BPE writes for each byte: itself where it is printable in
     Latin-1, else the next free code point from U+0100 on."""
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}

@@ -4,16 +4,19 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from .gpt import GPT
+from .bert import Bert
+from .decoder import Decoder
 
 # The first of these that a parameter's name holds is its part.
 PARTS = {
     "embedding": "embedding",
+    "types": "embedding",
     "positions": "positions",
     "attention": "attention",
     "ffn": "feed-forward",
     "final_norm": "final norm",
     "head": "head",
+    "pooler": "pooler",
 }
 
 
@@ -21,8 +24,9 @@ PARTS = {
 class Cost:
     """Operations count a multiplication and an addition as two, as is usual for FLOPs.
 
-    `operations` is for one token in the middle of a full context, where attention sees context / 2 keys;
-    training costs three times as much (forward, and a backward pass of twice that).
+    `operations` is for one token in a full context: in the middle of it for a decoder, whose attention sees
+    context / 2 keys there; an encoder's sees all. Training costs three times as much (forward, and a
+    backward pass of twice that).
     """
 
     parameters: dict[str, int]
@@ -35,16 +39,21 @@ class Cost:
         return sum(self.parameters.values())
 
 
-def cost(model: GPT) -> Cost:
-    """Every parameter is counted once; a tied head counts as embedding."""
+def cost(model: Decoder | Bert) -> Cost:
+    """Every parameter is counted once; a tied head counts as embedding, a pooler's work not at all."""
     c = model.config
     counts = dict.fromkeys(PARTS.values(), 0)
     for name, parameter in model.named_parameters():
         counts[next(part for key, part in PARTS.items() if key in name)] += parameter.numel()
     products = sum(
-        module.weight.numel() for module in model.modules() if isinstance(module, nn.Linear)
+        module.weight.numel()
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear) and name != "pooler"
     )  # the tied head multiplies all the same
-    attention = 2 * 2 * c.n_layers * c.d_model * c.context / 2  # q·k and weights·v, each d_model wide
-    n_kv_heads = c.n_kv_heads or c.n_heads
-    state = 2 * c.n_layers * n_kv_heads * c.d_head * model.embedding.weight.element_size()
+    keys = c.context / 2 if isinstance(model, Decoder) else c.context
+    attention = 2 * 2 * c.n_layers * c.n_heads * c.d_head * keys  # q·k and weights·v, each so wide
+    state = 0
+    if isinstance(model, Decoder):
+        n_kv_heads = model.config.n_kv_heads or c.n_heads
+        state = 2 * c.n_layers * n_kv_heads * c.d_head * model.embedding.weight.element_size()
     return Cost(counts, 2 * products + attention, attention, state)

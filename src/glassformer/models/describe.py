@@ -1,14 +1,17 @@
 """A model in words and numbers, for `glassformer info`."""
 
 from dataclasses import asdict
+from typing import Any
 
+from .bert import Bert
 from .cost import cost
-from .gpt import GPT
+from .decoder import Decoder
 
 
-def table(model: GPT) -> str:
+def table(model: Decoder | Bert) -> str:
     """Config, parameters by part and by name, cost per token, as plain lines."""
-    c, costs = model.config, cost(model)
+    c: Any = model.config
+    costs, writes = cost(model), isinstance(model, Decoder)
     lines = ["", "settings"]
     lines += [f"  {key:<16} {value}" for key, value in asdict(c).items() if value is not None]
     lines += ["", "parameters by part"]
@@ -18,7 +21,7 @@ def table(model: GPT) -> str:
         if count
     ]
     lines += [f"  {'all':<16} {costs.total:>14,}"]
-    if c.tie_embeddings:
+    if writes and c.tie_embeddings:
         lines += ["  (the head shares the embedding's matrix)"]
     lines += ["", "shapes (out, in; blocks 0 of " + f"{c.n_layers} alike)"]
     lines += [
@@ -27,6 +30,10 @@ def table(model: GPT) -> str:
         if not name.startswith("blocks.") or name.startswith("blocks.0.")
     ]
     lines += ["", "cost per token"]
+    if not writes:
+        lines += [f"  reading it       {_big(costs.operations)}FLOP in a full context of {c.context}"]
+        lines += [f"    of which attention over all tokens  {_big(costs.attention_operations)}FLOP"]
+        return "\n".join(lines)
     lines += [f"  writing it       {_big(costs.operations)}FLOP at half the context of {c.context}"]
     lines += [f"    of which attention over earlier tokens  {_big(costs.attention_operations)}FLOP"]
     lines += [f"  training on it   {_big(3 * costs.operations)}FLOP"]

@@ -147,7 +147,7 @@ class MultiHeadAttention(nn.Module):
     """
 
     TAP_NAMES = ("q", "k", "v", *WEIGHT_NAMES, "heads", "output")
-    """q, k as they enter the scores (after any rotation); `heads`: each head's mixture before W^O."""
+    """q, k as they enter the scores, after any norm and rotation; `heads`: each head's mixture before W^O."""
 
     def __init__(
         self,
@@ -157,8 +157,11 @@ class MultiHeadAttention(nn.Module):
         n_kv_heads: int | None = None,
         d_head: int | None = None,
         bias: bool = True,
+        output_bias: bool | None = None,
+        qk_norm: tuple[nn.Module, nn.Module] | None = None,
         dropout: float = 0.0,
     ) -> None:
+        """`output_bias` is `bias` unless given; `qk_norm` are norms over d for each query and each key."""
         super().__init__()
         if d_head is None:
             if d_model % n_heads:
@@ -171,7 +174,9 @@ class MultiHeadAttention(nn.Module):
         self.query = nn.Linear(d_model, n_heads * d_head, bias=bias)
         self.key = nn.Linear(d_model, n_kv_heads * d_head, bias=bias)
         self.value = nn.Linear(d_model, n_kv_heads * d_head, bias=bias)
-        self.output = nn.Linear(n_heads * d_head, d_model, bias=bias)
+        self.output = nn.Linear(n_heads * d_head, d_model, bias=bias if output_bias is None else output_bias)
+        self.query_norm = qk_norm[0] if qk_norm else None
+        self.key_norm = qk_norm[1] if qk_norm else None
 
     def forward(
         self,
@@ -190,6 +195,8 @@ class MultiHeadAttention(nn.Module):
         q_bhnd = self._split(self.query(x_bnD), self.n_heads)
         k_bgmd = self._split(self.key(source), self.n_kv_heads)
         v_bgmd = self._split(self.value(source), self.n_kv_heads)
+        if self.query_norm is not None and self.key_norm is not None:
+            q_bhnd, k_bgmd = self.query_norm(q_bhnd), self.key_norm(k_bgmd)
         if rotate is not None:
             q_bhnd, k_bgmd = rotate(q_bhnd), rotate(k_bgmd)
         if cache is not None:

@@ -15,6 +15,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from .scaling import Scaling, Yarn, stretched
+
 BASE = 10_000.0
 
 
@@ -22,7 +24,8 @@ class Positions(nn.Module):
     """No positions at all: without a mask, attention then cannot tell one order from another."""
 
     limit: int | None = None
-    """How many positions there are; None = a value can be computed for any position."""
+    """How many positions there are; None = any position has its value."""
+    limited_by = "learned table"
 
     def embed(self, x_bnD: Tensor, pos: Tensor) -> Tensor:
         """Embeddings with their positions added. pos (n,) or (b, n)."""
@@ -80,17 +83,22 @@ def rotate(x: Tensor, pos: Tensor, base: float = BASE, style: RotaryStyle = "hal
     Pairs are (i, i + d/2) for "half", (2i, 2i + 1) for "interleaved"; checkpoints come in both and the two
     cannot be told apart by shape. Su et al. 2021, "RoFormer".
     """
-    return _turn(x, *_angles(pos, x.shape[-1], base, x.dtype), style)
+    return _turn(x, *_angles(pos, x.shape[-1], base, None, x.dtype), style)
 
 
-def _angles(pos: Tensor, d: int, base: float, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+def _angles(
+    pos: Tensor, d: int, base: float, scaling: Scaling | None, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
     """Cosine and sine (…, n, d/2), in float32 at least: bf16 cannot tell position 1000 from 1001."""
     dtype = torch.promote_types(dtype, torch.float32)
-    frequency = base ** (-torch.arange(0, d, 2, dtype=dtype, device=pos.device) / d)
-    angle = pos.to(dtype).unsqueeze(-1) * frequency
+    # Rounded as in the programs that trained published checkpoints: at position 1000, half a unit in the
+    # last place of a frequency is 1e-4 of its angle.
+    frequency = 1 / base ** (torch.arange(0, d, 2, dtype=dtype, device=pos.device) / d)
+    angle = pos.to(dtype).unsqueeze(-1) * stretched(frequency, scaling)
     if pos.dim() == 2:
         angle = angle.unsqueeze(1)  # (b, 1, n, d/2): the same for every head
-    return angle.cos(), angle.sin()
+    length = scaling.attention_factor if isinstance(scaling, Yarn) else 1.0
+    return angle.cos() * length, angle.sin() * length
 
 
 def _turn(x: Tensor, cos: Tensor, sin: Tensor, style: RotaryStyle) -> Tensor:
@@ -107,18 +115,29 @@ def _turn(x: Tensor, cos: Tensor, sin: Tensor, style: RotaryStyle) -> Tensor:
 class Rotary(Positions):
     """RoPE: queries and keys are turned, so that their product depends on their distance alone."""
 
-    def __init__(self, d_head: int, base: float = BASE, style: RotaryStyle = "half") -> None:
+    limited_by = "range of its frequencies"
+
+    def __init__(
+        self,
+        d_head: int,
+        base: float = BASE,
+        style: RotaryStyle = "half",
+        *,
+        scaling: Scaling | None = None,
+        limit: int | None = None,
+    ) -> None:
         super().__init__()
         if d_head % 2:
             raise ValueError(f"rotary positions turn pairs, so a head's width must be even, not {d_head}")
-        self.d_head, self.base, self.style = d_head, base, style
+        self.d_head, self.base, self.style, self.scaling, self.limit = d_head, base, style, scaling, limit
 
     def rotation(self, pos: Tensor) -> Callable[[Tensor], Tensor]:
-        cos, sin = _angles(pos, self.d_head, self.base, torch.get_default_dtype())
+        cos, sin = _angles(pos, self.d_head, self.base, self.scaling, torch.get_default_dtype())
 
         def turn(x: Tensor) -> Tensor:
             if x.dtype == torch.float64 != cos.dtype:
-                return rotate(x, pos, self.base, self.style)
+                exact = _angles(pos, self.d_head, self.base, self.scaling, x.dtype)
+                return _turn(x, *exact, self.style)
             return _turn(x, cos, sin, self.style)
 
         return turn

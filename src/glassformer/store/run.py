@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .. import __version__, config
 from ..data import tokenizers
 from ..data.tokenizers import Tokenizer
+from ..device import choose_device
 from ..errors import UserError
-from ..models import FAMILIES, GPT, GPTConfig
+from ..models import FAMILIES, Decoder, Model
 from . import tensors
 
 CONFIG, MODEL, TRAINING = "config.json", "model.safetensors", "training.safetensors"
@@ -41,24 +42,57 @@ class Checkpoint:
     step: int
     settings: dict[str, Any]
 
-    def model(self, changed: GPTConfig | None = None) -> GPT:
-        """The model with its weights, in evaluation mode, on the CPU; with a config of the same shape
-        in place of its own, if given."""
+    @property
+    def family(self) -> str:
         family = self.settings.get("family")
         if family not in FAMILIES:
             raise UserError(
                 f"{self.folder / CONFIG}: unknown family {family!r}; known: {', '.join(FAMILIES)}"
             )
+        return str(family)
+
+    @property
+    def shape(self) -> Any:
+        """The model's shape, as its family's config."""
         shape = self.settings.get("model")
         if not isinstance(shape, dict):
             raise UserError(f"{self.folder / CONFIG} is damaged: it does not say the model's shape")
-        config_class, model_class = FAMILIES[family]
-        model = model_class(changed or config.from_dict(config_class, shape))
+        return config.from_dict(FAMILIES[self.family][0], shape)
+
+    def model(self, changed: Any = None) -> Any:
+        """The model with its weights, in evaluation mode, on the CPU; with a config of the same shape
+        in place of its own, if given. Of which class it is, the folder decides."""
+        model = self._empty(changed)
         tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
         return model.eval()
 
+    def decoder(self, changed: Any = None) -> Any:
+        """The model, if it is one that predicts the next token; UserError for an encoder."""
+        self.require_decoder()
+        return self.model(changed)
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the model is a decoder, which has a next token to tell."""
+        return issubclass(FAMILIES[self.family][1], Decoder)
+
+    def require_decoder(self) -> None:
+        if not self.predicts:
+            raise UserError(f"{self.folder} is an encoder: it reads a text, but has no next token to write")
+
+    def _empty(self, changed: Any = None) -> Model:
+        """The model without values: first ones would be drawn for nothing, which takes seconds."""
+        shape = changed or self.shape
+        with tensors.shapes_only():
+            model: Model = FAMILIES[self.family][1](shape)
+        return model
+
     def tokenizer(self) -> Tokenizer:
         return tokenizers.load(self.folder)
+
+    def load(self, device: str = "auto") -> tuple[Any, Tokenizer]:
+        """The model on a device, and its tokenizer."""
+        return self.model().to(choose_device(device)), self.tokenizer()
 
     def training_tensors(self) -> dict[str, Tensor]:
         return tensors.read(self.folder / TRAINING)
@@ -103,7 +137,7 @@ class Run:
     def save(
         self,
         step: int,
-        model: GPT,
+        model: nn.Module,
         tokenizer: Tokenizer,
         settings: Mapping[str, Any],
         training: Mapping[str, Tensor],

@@ -3,20 +3,23 @@
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from ..errors import UserError
 
 _HEADER_LIMIT = 100_000_000  # bytes; what the format itself allows
 
 
-def write(path: Path, tensors: Mapping[str, Tensor]) -> None:
+def write(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> None:
     """Write tensors (made contiguous: the format stores no strides) and wait until the disk has them.
 
     Raises OSError where the disk is full or fails.
@@ -24,7 +27,7 @@ def write(path: Path, tensors: Mapping[str, Tensor]) -> None:
     path.touch()
     mode = path.stat().st_mode  # the library makes files that only their owner can read
     try:
-        save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
+        save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path, metadata)
     except SafetensorError as error:
         raise _as_os_error(error, path) from None
     path.chmod(mode)
@@ -63,8 +66,28 @@ def model_tensors(model: nn.Module) -> dict[str, Tensor]:
     return {**dict(model.named_parameters()), **dict(model.named_buffers())}
 
 
+class _NothingDrawn(TorchFunctionMode):
+    """On the meta device a normal draw changes nothing, but the first costs seconds of imports."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func is nn.init.normal_:
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]
+        return func(*args, **kwargs)
+
+
+@contextmanager
+def shapes_only() -> Iterator[None]:
+    """Models made in here have shapes but no values, and take no time and no memory; see `fill`."""
+    with torch.device("meta"), _NothingDrawn():
+        yield
+
+
 def fill(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
-    """Copy tensors into a model, tied weights staying tied.
+    """Give a model its values, tied weights staying tied; it may have been made with `shapes_only`. Each
+    tensor is copied into memory of the model's own, in the model's dtype.
 
     Raises UserError, with the model unchanged, for a tensor that is missing, left over or misshapen.
     """
@@ -80,9 +103,16 @@ def fill(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
     for name in tensors:
         if name not in wanted:
             raise UserError(f"{source}: the model has no place for {name}")
-    with torch.no_grad():
-        for name, tensor in wanted.items():
-            tensor.copy_(tensors[name])
+    filled = {id(old): _like(old, tensors[name]) for name, old in wanted.items()}
+    every = (*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False))
+    # The same parameter under both of a tied weight's names: assigned as two tensors they would come apart.
+    model.load_state_dict({name: filled[id(old)] for name, old in every}, assign=True)
+
+
+def _like(old: Tensor, value: Tensor) -> Tensor:
+    device = value.device if old.is_meta else old.device
+    copy = value.detach().to(device, old.dtype, copy=True, memory_format=torch.contiguous_format)
+    return nn.Parameter(copy, old.requires_grad) if isinstance(old, nn.Parameter) else copy
 
 
 def _check(path: Path) -> None:

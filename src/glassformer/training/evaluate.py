@@ -17,6 +17,7 @@ from ..models import GPT
 from .task import next_token_loss
 
 BATCH = 16
+LOGITS = 1 << 26  # at most so many numbers at once: 256 MB
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ def _evaluated(model: GPT, text: Corpus, advance: Advance) -> Evaluation:
     model.eval()
     device = model.embedding.weight.device
     total, count, done = 0.0, 0, 0
-    for batch in _batches(text, model.config.context):
+    rows = max(1, min(BATCH, LOGITS // (model.config.context * model.config.vocab_size)))
+    for batch in _batches(text, model.config.context, rows):
         total += float(next_token_loss(model, batch.to(device)))
         count += batch.n_targets
         done += batch.targets.numel()
@@ -62,6 +64,8 @@ def _evaluated(model: GPT, text: Corpus, advance: Advance) -> Evaluation:
     return Evaluation(total / count, total / math.log(2) / text.meta.n_bytes, count, text.meta.n_bytes)
 
 
-def _batches(text: Corpus, context: int) -> Iterator[Batch]:
-    for batch in in_order(text.tokens, context, BATCH):
-        yield Batch(batch.inputs, batch.targets.masked_fill(batch.targets == text.tokenizer.end, IGNORE))
+def _batches(text: Corpus, context: int, rows: int) -> Iterator[Batch]:
+    between = torch.tensor([text.tokenizer.start, text.tokenizer.end])  # documents, and none of their text
+    for batch in in_order(text.tokens, context, rows):
+        targets = batch.targets
+        yield Batch(batch.inputs, targets.masked_fill(torch.isin(targets, between), IGNORE))

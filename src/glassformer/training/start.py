@@ -15,7 +15,7 @@ from ..data.batches import Windows
 from ..data.corpus import Advance, Corpus
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import GPT, GPTConfig
+from ..models import GPT, DecoderConfig
 from ..store.run import Checkpoint, Run
 from . import runtime
 from .log import LOG
@@ -41,6 +41,8 @@ def begun(
 
     If anything fails before the first checkpoint stands, nothing of `out` is left behind.
     """
+    if base is not None:
+        base.require_decoder()
     parts = preset(preset_name) if base is None else _parts_of(base)
     changed = config.override(parts, assignments)
     _refuse_new_shape(parts["model"], changed["model"], fixed=base is not None)
@@ -53,20 +55,24 @@ def begun(
         torch.manual_seed(changed["train"].seed)
         if base is None:
             changed["model"] = dataclasses.replace(changed["model"], vocab_size=text.tokenizer.vocab_size)
-            model = GPT(changed["model"])
+            model, family = GPT(changed["model"]), "gpt"
         else:
-            model = base.model(changed["model"])
-        yield _training(run, model, text, changed["train"], data)
+            model, family = base.decoder(changed["model"]), base.family
+        yield _training(run, model, family, text, changed["train"], data)
 
 
 def resumed(folder: Path, assignments: Sequence[str] = ()) -> Training:
     """The training that stopped in a run folder, exactly where it stopped. Only `TrainConfig` may change."""
     run = Run(folder)
     last = run.checkpoint("last")
+    if "train" not in last.settings:
+        raise UserError(
+            f"{folder} was imported, not trained: there is nothing to resume; --from {folder} fine-tunes it"
+        )
     parts = _parts_of(last, fresh=False)
     train: TrainConfig = config.override({"train": parts["train"]}, assignments)["train"]
     text = corpus.load(folder / DATA)
-    training = _training(run, last.model(), text, train, parts["data"])
+    training = _training(run, last.decoder(), last.family, text, train, parts["data"])
     progress = Progress(**last.settings["progress"])
     if progress.step < train.steps and train != parts["train"]:
         progress.outcome, progress.stale = "stopped", 0
@@ -75,28 +81,33 @@ def resumed(folder: Path, assignments: Sequence[str] = ()) -> Training:
 
 
 def _parts_of(checkpoint: Checkpoint, fresh: bool = True) -> dict[str, Any]:
-    """The settings a checkpoint was trained with; for a fresh training of it, with a gentler rate."""
-    train = config.from_dict(TrainConfig, checkpoint.settings["train"])
+    """The settings a checkpoint was trained with; for a fresh training of it, with a gentler rate. One that
+    was not trained here is taken for one of the preset `base`."""
+    given = checkpoint.settings
+    trained = "train" in given
+    train = config.from_dict(TrainConfig, given["train"]) if trained else preset("base")["train"]
     if fresh:
         train = dataclasses.replace(train, lr=train.lr * FINE_TUNING_RATE)
-    return {
-        "model": config.from_dict(GPTConfig, checkpoint.settings["model"]),
-        "train": train,
-        "data": config.from_dict(DataConfig, checkpoint.settings["data"]),
-    }
+    data = config.from_dict(DataConfig, given["data"]) if trained else DataConfig()
+    return {"model": checkpoint.shape, "train": train, "data": data}
 
 
-def _refuse_new_shape(before: GPTConfig, after: GPTConfig, fixed: bool) -> None:
+def _refuse_new_shape(before: DecoderConfig, after: DecoderConfig, fixed: bool) -> None:
     if after.vocab_size != before.vocab_size:
         raise UserError("vocab_size follows from the tokenizer; set bpe_vocab_size, or tokenizer")
-    for name, value in dataclasses.asdict(before).items():
-        if fixed and name != "dropout" and getattr(after, name) != value:
+    free = ["dropout"]
+    if after.context < before.context and getattr(before, "positions", "rotary") != "learned":
+        free.append("context")  # to see less of a text changes nothing of what was learned
+    for name, value in vars(before).items():
+        if fixed and name not in free and getattr(after, name) != value:
             raise UserError(
                 f"a fine-tuned model keeps its shape: {name} stays {value}; only dropout may change"
             )
 
 
-def _training(run: Run, model: GPT, text: Corpus, train: TrainConfig, data: DataConfig) -> Training:
+def _training(
+    run: Run, model: GPT, family: str, text: Corpus, train: TrainConfig, data: DataConfig
+) -> Training:
     context = model.config.context
     seen, held_out = text.split(data.valid_fraction)
     if len(seen) < context + 1:
@@ -108,7 +119,7 @@ def _training(run: Run, model: GPT, text: Corpus, train: TrainConfig, data: Data
         Windows(seen, context, train.seed), held_out, train.batch_size, train.accumulate, train.eval_tokens
     )
     settings = {
-        "family": "gpt",
+        "family": family,
         "model": config.to_dict(model.config),
         "train": config.to_dict(train),
         "data": config.to_dict(data),
@@ -149,5 +160,5 @@ def describe(training: Training) -> str:
 
 
 def _spoken(tokenizer: Tokenizer) -> str:
-    names = {"chars": "characters", "bytes": "bytes", "bpe": "BPE tokens"}
+    names = {"chars": "characters", "bytes": "bytes", "bpe": "BPE tokens", "library": "tokens"}
     return f"{tokenizer.vocab_size:,} {names[tokenizer.kind]}"

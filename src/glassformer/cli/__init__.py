@@ -1,0 +1,25 @@
+"""The command line: one verb, one function. Each imports what it needs when it runs."""
+
+import click
+
+from .. import __version__
+from .folders import export, import_
+from .looking import effect, look
+from .running import eval, generate, info
+from .training import demo, train
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="glassformer")
+def cli() -> None:
+    """Transformers you can see through: train them, run them, look inside them.
+
+    \b
+      glassformer train poems.txt --out runs/poems
+      glassformer generate runs/poems --prompt "春"
+      glassformer look runs/poems "床前明月光" -o look.html
+    """
+
+
+for verb in (train, generate, eval, look, effect, info, import_, export, demo):
+    cli.add_command(verb)

@@ -1,0 +1,166 @@
+"""Verbs that look inside: look, effect."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .options import checkpoint_option, device_option
+
+if TYPE_CHECKING:
+    from ..glass.effect import Baseline
+    from ..glass.page import Language
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("text")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default="look.html",
+    show_default=True,
+    help="Where to write the page.",
+)
+@click.option("--layer", type=int, help="Layer of the head to show in numbers, from 0.")
+@click.option("--head", type=int, help="Head to show in numbers, from 0.  [default: the least uniform]")
+@click.option("--proof", metavar="L.H.Q.K", help="Work out this weight: layer, head, query, key, from 0.")
+@click.option(
+    "--generate", type=click.IntRange(min=0), default=0, help="Let the model write so many tokens on first."
+)
+@click.option("--npz", type=click.Path(dir_okay=False, path_type=Path), help="Save all weights to this file.")
+@click.option(
+    "--lang", type=click.Choice(["en", "zh"]), help="First language shown.  [default: by the locale]"
+)
+@click.option("--open", "show", is_flag=True, help="Open the page in a browser, where there is one.")
+@checkpoint_option
+@device_option
+def look(
+    run: Path,
+    text: str,
+    output: Path,
+    layer: int | None,
+    head: int | None,
+    proof: str | None,
+    generate: int,
+    npz: Path | None,
+    lang: "Language | None",
+    show: bool,
+    checkpoint: str,
+    device: str,
+) -> None:
+    """Make a page that shows what the model does with TEXT ("-": standard input).
+
+    One HTML file, which needs no script and no network: the tokens, every head of every layer, one head
+    in numbers, its weights beside their effects, one weight worked out, and what the model expects after
+    each token and each layer. In English and Chinese. Where scripts run, any head can be chosen.
+    """
+    from ..decoding.text import generate as write
+    from ..device import choose_device
+    from ..glass import proof as proofs
+    from ..glass.page import look as make_page
+    from ..glass.report import write_npz
+    from ..hub.folder import open_folder
+    from ..terminal import language, open_in_browser, read_argument
+
+    opened = open_folder(run, checkpoint)
+    model, tokenizer = opened.decoder().to(choose_device(device)), opened.tokenizer()
+    text, edge = read_argument(text), None
+    if proof is not None:
+        layer, head, *query_and_key = proofs.parsed(proof)
+        edge = (query_and_key[0], query_and_key[1])
+    written = write(model, tokenizer, text, tokens=generate, temperature=0) if generate else ""
+    page = make_page(
+        model,
+        tokenizer,
+        text,
+        layer=layer,
+        head=head,
+        edge=edge,
+        written=written,
+        step=opened.step,
+        language=lang or language(),
+    )
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(page, encoding="utf-8", newline="\n")
+    click.echo(output)
+    if proof is not None:
+        click.echo(proofs.of_text(model, tokenizer, text + written, *proofs.parsed(proof)))
+    if npz is not None:
+        write_npz(model, tokenizer, text + written, npz)
+        click.echo(npz)
+    if show:
+        open_in_browser(output)
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("text")
+@click.option("--target", help="The next token to follow.  [default: the likeliest]")
+@click.option("--layer", "layers", type=int, multiple=True, help="Only this layer; may be repeated.")
+@click.option("--head", "heads", type=int, multiple=True, help="Only this head; may be repeated.")
+@click.option(
+    "--query", default="last", show_default=True, help="The token that reads: a place, last, or all."
+)
+@click.option(
+    "--baseline",
+    type=click.Choice(["zero", "mean", "resample"]),
+    default="zero",
+    show_default=True,
+    help="What takes a value's place when its edge is zeroed.",
+)
+@click.option(
+    "--rows", type=click.IntRange(min=1), default=10, show_default=True, help="Lines of each table."
+)
+@click.option("--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write every edge to this file.")
+@checkpoint_option
+@device_option
+def effect(
+    run: Path,
+    text: str,
+    target: str | None,
+    layers: tuple[int, ...],
+    heads: tuple[int, ...],
+    query: str,
+    baseline: "Baseline",
+    rows: int,
+    csv: Path | None,
+    checkpoint: str,
+    device: str,
+) -> None:
+    """Measure what attention edges do, beside what they weigh.
+
+    Each edge (layer, head, query, key) is cut (score -inf, the row renormalised) and zeroed (weight 0, not
+    renormalised), and the change of the target's log-probability after TEXT is measured. By default all
+    heads, for the last token as the query. The cost is told first.
+    """
+    from ..glass import effect as measuring
+    from ..glass import report
+    from ..glass.check import check
+    from ..hub.folder import load_decoder
+    from ..terminal import console, progress, read_argument, spoken
+
+    model, tokenizer = load_decoder(run, checkpoint, device)
+    ids = [int(i) for i in tokenizer.encode(read_argument(text))]
+    queries = measuring.queries(query, len(ids))
+    plan = measuring.plan(model, len(ids), layers=layers or None, heads=heads or None, queries=queries)
+    wanted = None if target is None else report.target_id(tokenizer, spoken(target))
+    check(model, ids)
+    console.print(str(plan))
+    with progress() as advance:
+        effects = measuring.effect(
+            model,
+            ids,
+            target=wanted,
+            layers=plan.layers,
+            heads=plan.heads,
+            queries=plan.queries,
+            baseline=baseline,
+            advance=advance,
+        )
+    labels = tokenizer.labels(ids)
+    click.echo(report.summary(effects, tokenizer, labels, rows))
+    if csv is not None:
+        report.write_csv(effects, labels, csv)
+        console.print(f"every edge: {csv}")

@@ -1,0 +1,17 @@
+"""Options that several verbs share."""
+
+import click
+
+checkpoint_option = click.option(
+    "--checkpoint",
+    default="best",
+    show_default=True,
+    metavar="last|best|N",
+    help="Which checkpoint to read: the last, the best on held-out text, or a step.",
+)
+device_option = click.option(
+    "--device",
+    default="auto",
+    show_default=True,
+    help="auto (a GPU where there is one), cpu, cuda, cuda:1, …",
+)

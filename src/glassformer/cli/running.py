@@ -1,0 +1,123 @@
+"""Verbs that run a trained model: generate, eval, info."""
+
+import random
+from pathlib import Path
+
+import click
+
+from .options import checkpoint_option, device_option
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--prompt", default="", help="What the text begins with; empty begins a new document.")
+@click.option(
+    "--tokens", type=click.IntRange(min=0), default=200, show_default=True, help="At most so many new tokens."
+)
+@click.option("--temperature", default=0.8, show_default=True, help="0 always takes the likeliest token.")
+@click.option("--top-k", type=int, help="Draw from the K likeliest tokens only.")
+@click.option("--top-p", type=float, help="Draw from the fewest likeliest tokens that hold this probability.")
+@click.option(
+    "--repetition-penalty",
+    default=1.0,
+    show_default=True,
+    help="Above 1: tokens seen before get less likely.",
+)
+@click.option("--stop", multiple=True, help="End before this text; may be given several times.")
+@click.option(
+    "--samples",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many continuations to write.",
+)
+@click.option("--seed", type=int, help="The same seed writes the same text.  [default: a new one, shown]")
+@checkpoint_option
+@device_option
+def generate(
+    run: Path,
+    prompt: str,
+    tokens: int,
+    temperature: float,
+    top_k: int | None,
+    top_p: float | None,
+    repetition_penalty: float,
+    stop: tuple[str, ...],
+    samples: int,
+    seed: int | None,
+    checkpoint: str,
+    device: str,
+) -> None:
+    """Write on from a prompt with the model of a run folder.
+
+    A single sample appears as it is written. A text ends after --tokens tokens, at the end of a document, or
+    before a --stop text. What the model sees when the text outgrows its context: docs/generation.md.
+    """
+    from ..decoding.samplers import Sampler
+    from ..decoding.text import stream
+    from ..hub.folder import load_decoder
+    from ..terminal import console, spoken
+
+    if seed is None:
+        seed = random.randrange(1 << 32)
+        console.print(f"seed {seed}", style="dim")
+    sampler = Sampler(temperature, top_k, top_p, repetition_penalty)
+    model, tokenizer = load_decoder(run, checkpoint, device)
+    prompt = spoken(prompt)
+    texts = [prompt] * samples
+    pieces = stream(
+        model,
+        tokenizer,
+        texts,
+        tokens=tokens,
+        sampler=sampler,
+        stop=[spoken(text) for text in stop],
+        seeds=[f"{seed}/{j}" for j in range(samples)],
+    )
+    if samples == 1:
+        click.echo(prompt, nl=False)
+        for _, piece in pieces:
+            click.echo(piece, nl=False)
+        click.echo()
+        return
+    for i, piece in pieces:
+        texts[i] += piece
+    for i, text in enumerate(texts):
+        click.echo(f"--- {i + 1} of {samples} ---\n{text}")
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
+@checkpoint_option
+@device_option
+def eval(run: Path, texts: tuple[str, ...], checkpoint: str, device: str) -> None:
+    """Measure how well a run predicts other texts: loss, perplexity, bits per byte.
+
+    TEXT as for `train`. The text is read in non-overlapping windows of the model's context, so that every
+    token is predicted once. Bits per byte compares models with different tokenizers.
+    """
+    from ..hub.folder import load_decoder
+    from ..terminal import progress, spoken
+    from ..training.evaluate import evaluate
+
+    model, tokenizer = load_decoder(run, checkpoint, device)
+    with progress() as advance:
+        result = evaluate(model, tokenizer, [spoken(text) for text in texts], advance)
+    click.echo(f"loss           {result.loss:.4f} nats per token")
+    click.echo(f"perplexity     {result.perplexity:.4f}")
+    click.echo(f"bits per byte  {result.bits_per_byte:.4f}")
+    click.echo(f"measured on    {result.n_tokens:,} tokens, {result.n_bytes:,} bytes")
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@checkpoint_option
+def info(run: Path, checkpoint: str) -> None:
+    """Show a run's shapes, its parameters by part, and what a token costs."""
+    from ..hub.folder import open_folder
+    from ..models.describe import table
+
+    opened = open_folder(run, checkpoint)
+    click.echo(f"{opened.folder}: family {opened.family}, tokenizer {opened.tokenizer().kind}")
+    click.echo(table(opened.model()))

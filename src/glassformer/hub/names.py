@@ -1,0 +1,132 @@
+"""Which weight is which: one table a family, read in both directions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from ..errors import UserError
+
+DTYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A weight of theirs and what it is here; `{}` is the number of a block.
+
+    Several names here lie in theirs one below the other. `transposed`: theirs is (in, out), ours (out, in).
+    """
+
+    theirs: str
+    ours: tuple[str, ...]
+    transposed: bool = False
+
+    def at(self, i: int) -> "Row":
+        return Row(self.theirs.format(i), tuple(name.format(i) for name in self.ours), self.transposed)
+
+
+def linear(theirs: str, *ours: str, transposed: bool = False) -> tuple[Row, Row]:
+    """The rows of a matrix and its bias."""
+    return (
+        Row(f"{theirs}.weight", tuple(f"{name}.weight" for name in ours), transposed),
+        Row(f"{theirs}.bias", tuple(f"{name}.bias" for name in ours)),
+    )
+
+
+@dataclass(frozen=True)
+class Names:
+    """A family's names.
+
+    `prefix` may be missing from all names of a file (a model saved without its head). `unused` are patterns
+    of what a file may hold beside its weights; `older` are ways in which parts of names were once spelled.
+    """
+
+    rows: tuple[Row, ...]
+    prefix: str
+    unused: tuple[str, ...] = ()
+    older: Mapping[str, str] = field(default_factory=dict)
+
+    def inward(self, theirs: Mapping[str, Tensor], model: nn.Module, source: Path) -> dict[str, Tensor]:
+        """Their tensors under our names: views, nothing is copied.
+
+        Raises UserError, by its name in the file, for a weight that is missing, left over, misshapen, or not
+        in plain floating point.
+        """
+        every, once = dict(model.named_parameters(remove_duplicate=False)), dict(model.named_parameters())
+        rows = self._rows(every)
+        given = self._canonical(theirs, {row.theirs for row in rows}, source)
+        ours: dict[str, Tensor] = {}
+        for row in rows:
+            tied_to = next(name for name, weight in once.items() if weight is every[row.ours[0]])
+            if row.theirs not in given:
+                if tied_to in ours:
+                    continue
+                raise UserError(f"{source} lacks {row.theirs}")
+            tensor = given.pop(row.theirs)
+            _check(row, tensor, [every[name] for name in row.ours], source)
+            matrix = tensor.T if row.transposed else tensor
+            parts = torch.split(matrix, [len(every[name]) for name in row.ours])
+            if row.ours[0] in once:
+                ours.update(zip(row.ours, parts, strict=True))
+            elif not torch.equal(tensor, ours[tied_to]):
+                raise UserError(
+                    f"{source}: {row.theirs} differs from the embedding, though config.json ties them; "
+                    "set tie_word_embeddings to false there, or leave this weight out"
+                )
+        if given:
+            raise UserError(f"{source}: the model has no place for {next(iter(given))}")
+        return ours
+
+    def outward(self, model: nn.Module) -> dict[str, Tensor]:
+        """Our tensors under their names, a tied weight once."""
+        once = dict(model.named_parameters())
+        theirs = {}
+        for row in self._rows(once):
+            joined = torch.cat([once[name].detach() for name in row.ours])
+            theirs[row.theirs] = joined.T if row.transposed else joined
+        return theirs
+
+    def _rows(self, ours: Mapping[str, Tensor]) -> list[Row]:
+        """The rows of the weights that a model has, a row for each block."""
+        n_blocks = 1 + max(
+            (int(name.split(".")[1]) for name in ours if name.startswith("blocks.")), default=0
+        )
+        rows = [row.at(i) for row in self.rows for i in range(n_blocks if "{}" in row.theirs else 1)]
+        return [row for row in rows if row.ours[0] in ours]
+
+    def _canonical(self, theirs: Mapping[str, Tensor], known: set[str], source: Path) -> dict[str, Tensor]:
+        """Their tensors, each under its full and present name, without the unused."""
+        given: dict[str, Tensor] = {}
+        for name, tensor in theirs.items():
+            full = name
+            for before, now in self.older.items():
+                full = full.replace(before, now)
+            if full not in known and self.prefix + full in known:
+                full = self.prefix + full
+            if any(fnmatchcase(spelling, p) for spelling in (full, self.prefix + full) for p in self.unused):
+                continue
+            if full in given:
+                raise UserError(f"{source} holds {full} twice, once as {name}")
+            given[full] = tensor
+        return given
+
+
+def _check(row: Row, tensor: Tensor, ours: Sequence[Tensor], source: Path) -> None:
+    shape = (sum(map(len, ours)), *ours[0].shape[1:])
+    wanted = shape[::-1] if row.transposed else shape
+    if tensor.shape != wanted:
+        raise UserError(
+            f"{source}: {row.theirs} has shape {tuple(tensor.shape)}, config.json asks for {wanted}"
+        )
+    if tensor.dtype not in DTYPES:
+        raise UserError(
+            f"{source}: {row.theirs} is stored as {tensor.dtype}; supported: {', '.join(map(str, DTYPES))}"
+        )
+
+
+def rows(*groups: Row | Iterable[Row]) -> tuple[Row, ...]:
+    """One table of single rows and groups of them."""
+    return tuple(row for group in groups for row in ([group] if isinstance(group, Row) else group))

@@ -1,0 +1,69 @@
+"""Which token begins, ends or fills up a text, as the files of a folder say it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ..errors import UserError
+from .settings import Settings
+
+TOKENIZER = "tokenizer.json"
+TOKENIZER_CONFIG, SPECIAL, GENERATION = (
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "generation_config.json",
+)
+ROLES = ("bos", "eos", "pad", "unk", "cls", "sep", "mask")
+
+
+def read(folder: Path, settings: Settings, spec: dict[str, Any]) -> dict[str, list[int]]:
+    """Ids by role. What generation is told counts before what the model is, that before the tokenizer."""
+    generation = _optional(folder / GENERATION)
+    spelled = {**_optional(folder / SPECIAL).values, **_optional(folder / TOKENIZER_CONFIG).values}
+    known = _ids(spec)
+    found: dict[str, list[int]] = {}
+    for role in ROLES:
+        name = spelled.get(f"{role}_token")
+        name = name.get("content") if isinstance(name, dict) else name
+        for source in (generation, settings):
+            if source.has(f"{role}_token_id"):
+                found[role] = _whole_numbers(source, f"{role}_token_id")
+                break
+        else:
+            if isinstance(name, str) and name in known:
+                found[role] = [known[name]]
+    return found
+
+
+def read_spec(folder: Path) -> tuple[str, dict[str, Any]]:
+    """The text of `tokenizer.json`, and what it holds."""
+    path = folder / TOKENIZER
+    try:
+        text = path.read_text(encoding="utf-8")
+        spec = json.loads(text)
+    except FileNotFoundError:
+        raise UserError(f"{folder} holds no {TOKENIZER}; save its tokenizer as a fast one") from None
+    except (ValueError, RecursionError):
+        raise UserError(f"{path} is damaged: it is no JSON text") from None
+    if not isinstance(spec, dict) or not isinstance(spec.get("model"), dict):
+        raise UserError(f"{path} describes no tokenizer")
+    return text, spec
+
+
+def _optional(path: Path) -> Settings:
+    return Settings.read(path) if path.is_file() else Settings(path, {})
+
+
+def _whole_numbers(source: Settings, key: str) -> list[int]:
+    value = source.values[key]
+    values = value if isinstance(value, list) else [value]
+    if not values or any(type(v) is not int for v in values):
+        raise source.wrong(key, "expected a token id, or several")
+    return values
+
+
+def _ids(spec: dict[str, Any]) -> dict[str, int]:
+    """The ids of the added tokens, among which all special ones are."""
+    added = spec.get("added_tokens")
+    entries = [entry for entry in added if isinstance(entry, dict)] if isinstance(added, list) else []
+    return {entry["content"]: entry["id"] for entry in entries if {"content", "id"} <= entry.keys()}
