@@ -1,6 +1,9 @@
 """What tests share: a text, a model's smallest settings, a run trained once."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -35,6 +38,25 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ) as training:
         fit(training, Silent())
     return training.run.folder
+
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+QUIET = ["background-networking", "component-update", "sync"]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A browser; fails where there is none, for the tests that ask for it are not skipped."""
+    from playwright.sync_api import Error, sync_playwright
+
+    arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{what}" for what in QUIET)]
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        except Error as error:
+            pytest.fail(f"{CHROMIUM} did not start (CHROMIUM=path names another): {error}")
+        yield browser
+        browser.close()
 
 
 class Silent:

@@ -123,6 +123,30 @@ def test_several_samples_stand_apart_and_the_first_is_the_lone_one(
     assert len(set(parts)) > 1
 
 
+def test_effects_are_measured_after_their_cost_is_told(
+    glassformer: Callable[..., Ended], run_folder: Path, tmp_path: Path
+) -> None:
+    measured = glassformer("effect", run_folder, "the cat", "--target", " ", "--csv", "e.csv", "--rows", 2)
+    assert measured.code == 0, measured.err
+    assert "28 edges, each cut and zeroed: 56 passes" in measured.err
+    assert measured.out.startswith("target ␣ after token 6 (t)")
+    assert len((tmp_path / "e.csv").read_text(encoding="utf-8").splitlines()) == 29
+    some = glassformer("effect", run_folder, "the cat", "--layer", 1, "--head", 0, "--query", "all")
+    assert "28 edges" in some.err
+
+
+def test_a_weight_is_worked_out_and_all_are_saved(
+    glassformer: Callable[..., Ended], run_folder: Path, tmp_path: Path
+) -> None:
+    looked = glassformer(
+        "look", run_folder, "the cat", "--proof", "1.0.6.2", "--npz", "w.npz", "--generate", 1
+    )
+    assert looked.code == 0, looked.err
+    assert "layer 1, head 0: how much 't' (6) reads 'e' (2)" in looked.out
+    assert "<ins>" in (tmp_path / "look.html").read_text(encoding="utf-8")
+    assert (tmp_path / "w.npz").is_file()
+
+
 def test_text_comes_from_standard_input(
     glassformer: Callable[..., Ended], run_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -161,6 +185,13 @@ MISTAKES = [
     (["look", "RUN", ""], "the text to look at is empty"),
     (["look", "RUN", "the", "--layer", "9"], "layer 9 is not there: the model has layers 0 to 1"),
     (["look", "RUN", "the", "-o", "DIR"], "DIR"),
+    (["look", "RUN", "the", "--proof", "1.2"], "'1.2' names no weight; write LAYER.HEAD.QUERY.KEY"),
+    (["look", "RUN", "the", "--proof", "0.0.9.0"], "query 9 is not there"),
+    (["effect", "RUN", "the", "--target", "ab"], "lacks 'b'"),
+    (["effect", "RUN", "the", "--target", "ca"], "is 2 tokens (c a); it must be one"),
+    (["effect", "RUN", "the", "--query", "first"], "say last, all, or the place of a token"),
+    (["effect", "RUN", "the", "--head", "2"], "head 2 is not there"),
+    (["effect", "RUN", ""], "the text is empty"),
     (["info", "nowhere"], "nowhere: no such run folder"),
     (["inform"], "No such command 'inform'"),
 ]

@@ -205,6 +205,20 @@ def test_a_tied_head_is_stored_once_and_stays_tied(path):
     assert not torch.equal(model.head.weight, before)
 
 
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_model_of_shapes_alone_is_filled_without_a_draw(tied, path):
+    before = torch.get_rng_state()
+    with tensors.shapes_only():
+        model = GPT(gpt(tie_embeddings=tied).config)
+    assert all(parameter.is_meta for parameter in model.parameters())
+    torch.set_rng_state(before)
+    sound = state(gpt(1, tie_embeddings=tied))
+    tensors.fill(model, {name: tensor.T.contiguous().T for name, tensor in sound.items()}, path)
+    assert same(state(model), sound)
+    assert (model.head.weight is model.embedding.weight) == tied
+    assert all(p.requires_grad and p.is_contiguous() and p.device.type == "cpu" for p in model.parameters())
+
+
 def test_an_untied_head_is_honoured(path):
     tensors.write(path, tensors.model_tensors(gpt(tie_embeddings=False)))
     model = gpt(1, tie_embeddings=False)

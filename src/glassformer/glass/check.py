@@ -1,5 +1,7 @@
 """Whether what is about to be shown is true. Shown numbers that fail are worse than none."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -11,7 +13,7 @@ from .trace import as_rows, trace
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 2e-3}
 
 
-def check(model: GPT, tokens: Tensor) -> None:
+def check(model: GPT, tokens: Tensor | Sequence[int]) -> None:
     """Raise UserError, saying which, unless all of this holds for the model on this text:
 
     every row of weights sums to 1, or is exactly 0 where nothing is visible; weights on masked keys are
@@ -24,8 +26,10 @@ def check(model: GPT, tokens: Tensor) -> None:
     traced = trace(model, ids, [*names, "logits"])
     for layer in range(len(model.blocks)):
         weights, allowed = (traced[f"blocks.{layer}.attention.{name}"] for name in ("weights", "mask"))
-        _check_rows(layer, weights, allowed, tolerance)
+        _check_rows(layer, weights, allowed)
     plain = trace(model, ids, "logits")["logits"]
+    if not torch.isfinite(plain).all():
+        raise UserError("self-check: the model gives logits that are no numbers")
     if not torch.equal(plain, trace(model, ids, "logits")["logits"]):
         raise UserError("self-check: two passes over the same text differ; something random is still on")
     _check_same("a traced pass", traced["logits"], plain, tolerance)
@@ -35,14 +39,14 @@ def check(model: GPT, tokens: Tensor) -> None:
     )
 
 
-def _check_rows(layer: int, weights: Tensor, allowed: Tensor, tolerance: float) -> None:
+def _check_rows(layer: int, weights: Tensor, allowed: Tensor) -> None:
     if not torch.isfinite(weights).all():
         raise UserError(f"self-check: layer {layer} has attention weights that are no numbers")
     if (weights[~allowed] != 0).any():
         raise UserError(f"self-check: layer {layer} gives weight to keys that its mask forbids")
     expected = allowed.any(-1).to(weights.dtype)
     error = float((weights.sum(-1) - expected).abs().max())
-    if error > tolerance:
+    if error > TOLERANCE[weights.dtype]:
         raise UserError(f"self-check: a row of weights in layer {layer} misses its sum by {error:.2g}")
 
 

@@ -47,7 +47,10 @@ def compare(
     before, after = (traced["logits"][0, position].double() for traced in (plain, edited))
     target = int(before.argmax()) if target is None else target
     log_before, log_after = (float(logits.log_softmax(-1)[target]) for logits in (before, after))
-    layers = (f"blocks.{i}.output" for i in range(len(model.blocks)))
+    outputs = (
+        (plain[name][0].double(), edited[name][0].double())
+        for name in (f"blocks.{i}.output" for i in range(len(model.blocks)))
+    )
     return Comparison(
         said=tuple(edit.said for edit in edits),
         target=target,
@@ -56,10 +59,8 @@ def compare(
         log_probability=log_after - log_before,
         plain_log_probability=log_before,
         layers=tuple(
-            float(
-                torch.linalg.vector_norm(edited[name] - plain[name]) / torch.linalg.vector_norm(plain[name])
-            )
-            for name in layers
+            float(torch.linalg.vector_norm(changed - was) / torch.linalg.vector_norm(was))
+            for was, changed in outputs
         ),
     )
 

@@ -130,7 +130,7 @@ def patch(name: str, tensor: Tensor, tokens: Iterable[int] | None = None) -> Edi
         if old.shape != tensor.shape:
             raise ValueError(f"{name} has shape {tuple(old.shape)} here, the patch {tuple(tensor.shape)}")
         if places is None:
-            return tensor.to(old)
+            return tensor.to(old, copy=True)
         changed = old.clone()
         changed[..., places, :] = tensor[..., places, :].to(old)
         return changed
@@ -147,7 +147,7 @@ def let_see(layer: int, query: int, key: int, visible: bool, head: int | None = 
         changed[:, _slice(head), query, key] = visible
         return changed
 
-    said = f"{'let' if visible else 'forbid'} token {query} to look at token {key}{_of(layer, head)}"
+    said = f"{'let' if visible else 'do not let'} token {query} look at token {key}{_of(layer, head)}"
     return Edit(_name(layer, "mask"), change, said)
 
 
@@ -184,8 +184,8 @@ def _name(layer: int, tensor: str) -> str:
     return f"blocks.{layer}.attention.{tensor}"
 
 
-def _slice(head: int | None) -> slice:
-    return slice(None) if head is None else slice(head, head + 1)
+def _slice(head: int | None) -> slice | int:
+    return slice(None) if head is None else head
 
 
 def _of(layer: int, head: int | None) -> str:

@@ -23,18 +23,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..errors import UserError
+from ..errors import UserError, unknown
 from ..models import GPT
 from ..nn import masks
 from ..nn.blocks import Block
-from .trace import Trace, as_rows, trace
+from .trace import Trace, as_rows, at_rest, trace
 
 Baseline = Literal["zero", "mean", "resample"]
 BASELINES: dict[Baseline, str] = {
     "zero": "nothing takes the place of the key's value",
-    "mean": "the mean value over the text takes the place of the key's value",
-    "resample": "the value of another token of the text, drawn at random, takes the place of the key's value",
+    "mean": "the mean of the values that the query sees takes the place of the key's value",
+    "resample": "the value of another key that the query sees, drawn at random, takes the place of the value",
 }
+NOTABLE = 0.02
 BATCH_TOKENS = 512  # tokens that run at once, over all edits of a batch
 
 Floats = NDArray[np.float64]
@@ -88,9 +89,14 @@ class Effects:
         return np.argsort(-np.abs(self.cut), kind="stable")[:n]
 
     def disagreements(self, n: int = 10) -> Ints:
-        """The rows where the rank by weight and the rank by effect lie farthest apart."""
-        apart = np.abs(ranks(self.weight) - ranks(np.abs(self.cut)))
-        return np.argsort(-apart, kind="stable")[:n]
+        """The rows where the rank by weight and the rank by effect lie farthest apart, among those that
+        have either: NOTABLE of the largest weight or of the largest effect."""
+        size = np.abs(self.cut)
+        notable = np.flatnonzero(
+            (self.weight >= NOTABLE * self.weight.max()) | (size >= NOTABLE * size.max())
+        )
+        apart = np.abs(ranks(self.weight[notable]) - ranks(size[notable]))
+        return notable[np.argsort(-apart, kind="stable")[:n]]
 
 
 def ranks(values: Floats) -> Floats:
@@ -134,9 +140,23 @@ def plan(
     return Plan(chosen_layers, chosen_heads, chosen_queries, n_edges, operations)
 
 
+def queries(spoken: str, n_tokens: int) -> list[int]:
+    """The queries that a person names: "last", "all", or a place in the text."""
+    if not n_tokens:
+        raise UserError("the text is empty")
+    if spoken in ("last", "all"):
+        return [n_tokens - 1] if spoken == "last" else list(range(n_tokens))
+    try:
+        return [int(spoken)]
+    except ValueError:
+        raise UserError(f"query {spoken!r}: say last, all, or the place of a token from 0") from None
+
+
 def _chosen(what: str, given: Iterable[int] | None, usual: Iterable[int], count: int) -> tuple[int, ...]:
     """The asked numbers in order, negative ones counted from the end."""
     asked = list(usual if given is None else given)
+    if not asked:
+        raise UserError(f"no {what} is asked for")
     for value in asked:
         if not -count <= value < count:
             raise UserError(f"{what} {value} is not there: {what} numbers go from 0 to {count - 1}")
@@ -160,6 +180,8 @@ def effect(
     `target` is the token whose log-probability after the last token is followed; by default the likeliest.
     `seed` decides the values that "resample" draws. See `plan` for what is measured by default.
     """
+    if baseline not in BASELINES:
+        raise unknown("baseline", baseline, BASELINES)
     ids = as_rows(model, tokens)[:1]
     n = ids.shape[1]
     planned = plan(model, n, layers=layers, heads=heads, queries=queries)
@@ -169,17 +191,17 @@ def effect(
     target = int(log_probabilities.argmax()) if target is None else target
     before = float(log_probabilities[target])
     tables: list[Floats] = []
-    for layer in planned.layers:
-        for query in planned.queries:
-            tables.append(_measured(traced, layer, planned.heads, query, target, before, baseline, seed))
-            advance("measuring edges", sum(map(len, tables)), planned.n_edges)
+    with at_rest(model):
+        for layer in planned.layers:
+            for query in planned.queries:
+                tables.append(_measured(traced, layer, planned.heads, query, target, before, baseline, seed))
+                advance("measuring edges", sum(map(len, tables)), planned.n_edges)
     columns = np.concatenate(tables).T
     places = {name: columns[i].astype(np.int64) for i, name in enumerate(("layer", "head", "query", "key"))}
     figures = {name: columns[4 + i] for i, name in enumerate(("weight", "moved", "cut", "zeroed"))}
     return Effects(target, n - 1, before, baseline, **places, **figures)
 
 
-@torch.no_grad()
 def _measured(
     traced: Trace,
     layer: int,
@@ -241,8 +263,9 @@ def _replacement(v_Kd: Tensor, baseline: Baseline, seed: int) -> Tensor:
         return torch.zeros_like(v_Kd)
     if baseline == "mean":
         return v_Kd.mean(0, keepdim=True).expand_as(v_Kd)
-    drawn = np.random.default_rng(seed).integers(len(v_Kd), size=len(v_Kd))
-    return v_Kd[torch.from_numpy(drawn).to(v_Kd.device)]
+    n_keys = len(v_Kd)
+    steps = np.random.default_rng(seed).integers(1, max(2, n_keys), size=n_keys)  # never back to itself
+    return v_Kd[torch.from_numpy((np.arange(n_keys) + steps) % n_keys).to(v_Kd.device)]
 
 
 def _log_probability(

@@ -3,63 +3,27 @@
 Shapes: L layers, h heads, n tokens, V vocabulary.
 """
 
-import base64
-import io
+import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-import numpy as np
 import torch
-import torch.nn.functional as F
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from numpy.typing import NDArray
-from PIL import Image
+from markupsafe import Markup
 from torch import Tensor
 
-from ..data.tokenizers import END, Tokenizer
+from ..data.tokenizers import Tokenizer
 from ..errors import UserError
 from ..models import GPT
-from .trace import Trace, trace
-from .words import say
-
-MAP_SIZE = 64  # points of a small heat map, at most, each way
-TABLE_SIZE = 48  # tokens in the large table and the list of predictions, at most
-TOP = 5
-
-_SHADE = (178, 58, 38)  # a vermilion that reads on light and on dark paper
+from . import proof, sections
+from .check import check
+from .pictures import MAP_SIZE, floats, grey, picture
+from .trace import trace
+from .words import say, slot
 
 _PART = re.compile(r" \d(–\d)?/\d")  # how labels name a part of a character
 
 Language = Literal["en", "zh"]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One weight of the large table. `text` is empty where the key lies in the future."""
-
-    text: str
-    shade: float
-
-
-@dataclass(frozen=True)
-class Guess:
-    label: str
-    probability: float
-    actual: bool
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What the model expects after one token, and how it rated the one that followed (None at the end)."""
-
-    index: int
-    label: str
-    guesses: list[Guess]
-    actual: str | None
-    probability: float
-    rank: int
 
 
 def look(
@@ -69,27 +33,36 @@ def look(
     *,
     layer: int | None = None,
     head: int | None = None,
+    edge: tuple[int, int] | None = None,
+    written: str = "",
     step: int = 0,
     language: Language = "en",
 ) -> str:
-    """The page for one text, as HTML. `layer` and `head` choose the head that is shown in numbers.
+    """The page for one text, as HTML. `layer` and `head` choose the head that is shown in numbers, `edge`
+    (query, key) the weight that is proved. `written` is what the model itself wrote after the text; it is
+    looked at as well, and marked.
 
-    A text beyond the model's context is cut to its last tokens, and the page says so. Raises UserError for
-    an empty text, characters outside the vocabulary, a layer or head that is not there, and a model whose
-    numbers are NaN.
+    A text beyond the model's context is cut to its last tokens, and the page says so. Nothing is shown
+    that fails the self-check (see `check`). Raises UserError for an empty text, characters outside the
+    vocabulary, a layer, head or token that is not there, and a model whose numbers are NaN.
     """
-    ids = [int(i) for i in tokenizer.encode(text)]
+    ids = [int(i) for i in tokenizer.encode(text + written)]
     if not ids:
         raise UserError("the text to look at is empty")
     shown = ids[-model.config.context :]
     traced = trace(model, shown, ["blocks.*.attention.weights", "logits"])
     if traced["logits"].isnan().any():
         raise UserError("the model's logits are NaN: its weights are damaged, or its training diverged")
+    check(model, shown)
     weights_Lhnn = torch.cat([traced[f"blocks.{i}.attention.weights"] for i in range(model.config.n_layers)])
     chosen = layer is None and head is None
     layer, head = _choice(weights_Lhnn, layer, head)
+    parts = trace(model, shown, [*proof.names(layer), f"blocks.{layer}.attention.v"])
+    query, key = edge or _strongest(weights_Lhnn[layer, head])
     labels = tokenizer.labels(shown)
-    first = max(0, len(shown) - TABLE_SIZE)
+    # A model may have more ids than its tokenizer; those are no tokens.
+    target = int(traced["logits"][0, -1, : tokenizer.vocab_size].argmax())
+    first = max(0, len(shown) - sections.TABLE_SIZE)
     environment = Environment(
         loader=PackageLoader("glassformer.glass"),
         autoescape=True,
@@ -98,23 +71,47 @@ def look(
     )
     return environment.get_template("look.html").render(
         say=say,
+        slot=slot,
         language=language,
         model=model.config,
         n_parameters=f"{sum(p.numel() for p in model.parameters()):,}",
         step=step,
         text=text,
+        written=written,
         labels=labels,
         cropped=len(ids) if len(ids) > len(shown) else 0,
         cut_characters=any(_PART.search(label) for label in labels),
-        maps=[[_picture(weights) for weights in layer_hnn] for layer_hnn in weights_Lhnn],
+        maps=[[picture(weights) for weights in layer_hnn] for layer_hnn in weights_Lhnn],
         pooled=len(shown) > MAP_SIZE,
         layer=layer,
         head=head,
         chosen=chosen,
         first=first,
-        table=_table(weights_Lhnn[layer, head], first),
-        predictions=_predictions(traced, tokenizer, shown, labels, first),
+        table=sections.weight_table(weights_Lhnn[layer, head], first),
+        reads=sections.reads(parts, labels, layer, head, target),
+        target=sections.name(tokenizer, target),
+        proof=proof.prove(parts, layer, head, query, key),
+        lens=sections.lens_table(traced, tokenizer, len(shown)),
+        lens_first=max(0, len(shown) - sections.LENS_SIZE),
+        predictions=sections.predictions(traced, tokenizer, shown, labels, first),
+        data=_data(weights_Lhnn, labels, layer, head),
     )
+
+
+def _data(weights_Lhnn: Tensor, labels: list[str], layer: int, head: int) -> Markup:
+    """What the page's script needs to show any head: a picture of each, and the exact numbers of one."""
+    values: dict[str, Any] = {
+        "labels": labels,
+        "heads": [[grey(weights) for weights in layer_hnn] for layer_hnn in weights_Lhnn],
+        "exact": {"layer": layer, "head": head, "float32": floats(weights_Lhnn[layer, head])},
+    }
+    # Inside a script element "<" could end it, or begin a comment, whatever the quotes around it.
+    return Markup(json.dumps(values, allow_nan=False).replace("<", "\\u003c"))
+
+
+def _strongest(weights_nn: Tensor) -> tuple[int, int]:
+    """The last token and the key it reads most."""
+    return len(weights_nn) - 1, int(weights_nn[-1].argmax())
 
 
 def _choice(weights_Lhnn: Tensor, layer: int | None, head: int | None) -> tuple[int, int]:
@@ -133,72 +130,3 @@ def _choice(weights_Lhnn: Tensor, layer: int | None, head: int | None) -> tuple[
     allowed[slice(None) if layer is None else layer, slice(None) if head is None else head] = 0
     best = int((sharpness_Lh + allowed).argmax())
     return divmod(best, n_heads)
-
-
-def _shade(weights: Tensor) -> NDArray[np.float64]:
-    """How strongly a weight is drawn, 0 to 1: its square root, so that small ones can be seen."""
-    return weights.double().clamp(0, 1).sqrt().cpu().numpy()
-
-
-def _picture(weights_nn: Tensor) -> str:
-    """A small heat map as a data URI; beyond MAP_SIZE each point takes the largest weight of its area."""
-    if weights_nn.shape[-1] > MAP_SIZE:
-        weights_nn = F.adaptive_max_pool2d(weights_nn[None], MAP_SIZE)[0]
-    alpha = (_shade(weights_nn) * 255).round().astype(np.uint8)
-    colour = np.broadcast_to(np.array(_SHADE, np.uint8), (*alpha.shape, 3))
-    buffer = io.BytesIO()
-    Image.fromarray(np.dstack([colour, alpha])).save(buffer, "PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
-
-
-def _table(weights_nn: Tensor, first: int) -> list[list[Cell]]:
-    """The weights from token `first` on as cells; if `first` > 0, a row begins with the sum before it."""
-    rows = []
-    for i in range(first, len(weights_nn)):
-        values = weights_nn[i, first:]
-        if first:
-            values = torch.cat([weights_nn[i, :first].sum()[None], values])
-        visible = i - first + 1 + (first > 0)
-        rows.append(
-            [
-                Cell(_number(float(w)) if place < visible else "", round(float(shade), 3))
-                for place, (w, shade) in enumerate(zip(values, _shade(values), strict=True))
-            ]
-        )
-    return rows
-
-
-def _number(weight: float) -> str:
-    if weight < 0.005:
-        return "·"
-    return "1" if weight >= 0.995 else f"{weight:.2f}".removeprefix("0")
-
-
-def _predictions(
-    traced: Trace, tokenizer: Tokenizer, shown: Sequence[int], labels: list[str], first: int
-) -> list[Prediction]:
-    result = []
-    # A model may have more ids than its tokenizer; those are no tokens.
-    probability_nV = traced.probabilities[0, :, : tokenizer.vocab_size]
-    for i in range(first, len(shown)):
-        probability_V = probability_nV[i]
-        following = shown[i + 1] if i + 1 < len(shown) else None
-        top = probability_V.topk(min(TOP, len(probability_V)))
-        result.append(
-            Prediction(
-                index=i,
-                label=labels[i],
-                guesses=[
-                    Guess(_name(tokenizer, int(token)), float(p), int(token) == following)
-                    for p, token in zip(top.values, top.indices, strict=True)
-                ],
-                actual=None if following is None else labels[i + 1],
-                probability=0.0 if following is None else float(probability_V[following]),
-                rank=0 if following is None else int((probability_V > probability_V[following]).sum()) + 1,
-            )
-        )
-    return result
-
-
-def _name(tokenizer: Tokenizer, token: int) -> str:
-    return END if token == tokenizer.end else tokenizer.labels([token])[0]

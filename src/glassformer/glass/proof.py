@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import torch
 
+from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from .trace import Trace
+from ..models import GPT
+from .trace import Trace, trace
 
-NAMES = ("q", "k", "mask", "scores", "weights")
+NAMES = ("q", "k", "mask", "weights")
 
 
 @dataclass(frozen=True)
@@ -73,21 +75,21 @@ def prove(traced: Trace, layer: int, head: int, query: int, key: int) -> Proof:
     n_layers = len(traced.model.blocks)
     if not 0 <= layer < n_layers:
         raise UserError(f"layer {layer} is not there: the model has layers 0 to {n_layers - 1}")
-    q_hnd, k_gmd, mask_hnm, scores_hnm, weights_hnm = (traced[name][0] for name in names(layer))
+    q_hnd, k_gmd, mask_hnm, weights_hnm = (traced[name][0] for name in names(layer))
     n_heads, n, m = weights_hnm.shape
     for what, value, count in (("head", head, n_heads), ("query", query, n), ("key", key, m)):
         if not 0 <= value < count:
-            raise UserError(f"{what} {value} is not there: {what}s go from 0 to {count - 1}")
+            raise UserError(f"{what} {value} is not there: {what} numbers go from 0 to {count - 1}")
     q_d = q_hnd[head, query].double()
     k_md = k_gmd[head * k_gmd.shape[0] // n_heads].double()
     d_k = q_d.shape[-1]
     allowed_m = mask_hnm[head, query]
     dots_m = k_md @ q_d
-    # What the model added to its scores beside q·k/√d (a relative bias) cannot be had from q and k.
-    bias_m = torch.zeros_like(dots_m)
-    here = torch.zeros(1, dtype=torch.long, device=q_d.device)
-    if traced.model.positions.bias(here, here) is not None:
-        bias_m = scores_hnm[head, query].double() - dots_m / d_k**0.5
+    with torch.no_grad():
+        bias_h1m = traced.model.positions.bias(
+            torch.tensor([query], device=q_d.device), torch.arange(m, device=q_d.device)
+        )
+    bias_m = torch.zeros_like(dots_m) if bias_h1m is None else bias_h1m[head, 0].double()
     scores_m = (dots_m / d_k**0.5 + bias_m).masked_fill(~allowed_m, -torch.inf)
     row_max = scores_m.max()
     exponentials_m = (scores_m - row_max).exp() if allowed_m.any() else torch.zeros_like(scores_m)
@@ -116,15 +118,13 @@ def spelled(proof: Proof, labels: list[str], terms: int = 8) -> str:
     """The proof as lines of arithmetic."""
     shown, rest = proof.largest(terms)
     n_rest = len(proof.terms) - len(shown)
+    products = [(t.product, f"{t.i}: {t.q:.4g}·{t.k:.4g}") for t in shown]
+    if n_rest:
+        products.append((rest, f"{n_rest} smaller term{'s' if n_rest > 1 else ''}"))
     lines = [
         f"layer {proof.layer}, head {proof.head}: how much {labels[proof.query]!r} ({proof.query}) "
         f"reads {labels[proof.key]!r} ({proof.key})",
-        "q·k = "
-        + " ".join(
-            f"{'+' if t.product >= 0 else '-'} {abs(t.product):.6g} [{t.i}: {t.q:.4g}·{t.k:.4g}]"
-            for t in shown
-        )
-        + (f" {'+' if rest >= 0 else '-'} {abs(rest):.6g} [{n_rest} smaller terms]" if n_rest else ""),
+        "q·k = " + " ".join(f"{'+' if x >= 0 else '-'} {abs(x):.6g} [{what}]" for x, what in products),
         f"    = {proof.dot:.9g}",
     ]
     if not proof.visible:
@@ -139,3 +139,19 @@ def spelled(proof: Proof, labels: list[str], terms: int = 8) -> str:
         f"the model used {proof.model_weight:.9g}, which differs by {proof.difference:.2g}",
     ]
     return "\n".join(lines)
+
+
+def parsed(text: str) -> tuple[int, int, int, int]:
+    """ "2.0.7.3" as layer, head, query, key."""
+    parts = text.split(".")
+    if len(parts) != 4 or not all(part.isdecimal() for part in parts):
+        raise UserError(f"{text!r} names no weight; write LAYER.HEAD.QUERY.KEY, for example 2.0.7.3")
+    layer, head, query, key = map(int, parts)
+    return layer, head, query, key
+
+
+def of_text(model: GPT, tokenizer: Tokenizer, text: str, layer: int, head: int, query: int, key: int) -> str:
+    """The proof of one weight on a text, as lines of arithmetic."""
+    ids = [int(i) for i in tokenizer.encode(text)][-model.config.context :]
+    traced = trace(model, ids, names(layer))
+    return spelled(prove(traced, layer, head, query, key), tokenizer.labels(ids))

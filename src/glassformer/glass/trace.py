@@ -4,8 +4,10 @@ Shapes: b batch, h heads, n queries, m keys.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -14,6 +16,9 @@ from ..errors import unknown
 from ..models import GPT
 from ..nn.attention import WEIGHT_NAMES
 from .edits import Chain, Edit, Editor
+
+if TYPE_CHECKING:
+    from .effect import Effects
 
 
 @dataclass
@@ -63,6 +68,20 @@ class Trace:
         """The attention weights (n, m) of one head for the first row; layer and head count from 0."""
         return self[f"blocks.{layer}.attention.weights"][0, head]
 
+    def effect(self, **options: Any) -> "Effects":
+        """Measure the edges of this text; options as for `glass.effect.effect`. Raises ValueError for a
+        trace with edits, whose weights are not those that would be measured."""
+        from .effect import effect
+
+        if self.edits:
+            raise ValueError("effects are measured on the model as it is; this trace has edits")
+        return effect(self.model, self.tokens, **options)
+
+    def _repr_html_(self) -> str:
+        from .notebook import html
+
+        return html(self)
+
     @property
     def probabilities(self) -> Tensor:
         """Next-token probabilities (b, n, V) after each position, in float32."""
@@ -73,6 +92,18 @@ def as_rows(model: GPT, tokens: Tensor | Sequence[int]) -> Tensor:
     """Ids of one text (n,) or of several (b, n) as (b, n) on the model's device."""
     ids = torch.as_tensor(tokens, dtype=torch.long, device=model.embedding.weight.device)
     return ids.unsqueeze(0) if ids.dim() == 1 else ids
+
+
+@contextmanager
+def at_rest(model: GPT) -> Iterator[None]:
+    """Without dropout or gradient; the model's mode is given back after."""
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(was_training)
 
 
 def trace(
@@ -91,19 +122,14 @@ def trace(
     """
     patterns = (names,) if isinstance(names, str) else tuple(names)
     known = model.tap_names()
-    for pattern in (*patterns, *(edit.name for edit in edits)):
-        if not any(fnmatchcase(name, pattern) for name in known):
-            raise ValueError(str(unknown("tap name", pattern, known)))
+    unfit = [pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in known)]
+    for name in (*unfit, *(edit.name for edit in edits if edit.name not in known)):
+        raise ValueError(str(unknown("tap name", name, known)))
     ids = as_rows(model, tokens)
     recorder = Recorder(patterns)
     tap = Chain((Editor(tuple(edits)), recorder)) if edits else recorder
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            model(ids, tap=tap)
-    finally:
-        model.train(was_training)
+    with at_rest(model):
+        model(ids, tap=tap)
     reference = any(
         tap_name.endswith(WEIGHT_NAMES) for tap_name in (*recorder.tensors, *(e.name for e in edits))
     )

@@ -1,0 +1,92 @@
+"""Measured effects as text and as CSV."""
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+
+from ..data.tokenizers import Tokenizer
+from ..errors import UserError
+from ..models import GPT
+from .effect import BASELINES, Effects, Ints
+from .trace import trace
+
+
+def target_id(tokenizer: Tokenizer, text: str) -> int:
+    """The one token that `text` is. Raises UserError, naming the pieces, if it is none or several."""
+    ids = [int(i) for i in tokenizer.encode(text)]
+    if len(ids) == 1:
+        return ids[0]
+    if not ids:
+        raise UserError("the target is empty; it must be one token")
+    pieces = " ".join(tokenizer.labels(ids))
+    raise UserError(f"the target {text!r} is {len(ids)} tokens ({pieces}); it must be one")
+
+
+def summary(effects: Effects, tokenizer: Tokenizer, labels: list[str], rows: int = 10) -> str:
+    """What was measured, the edges that matter most, how well weight foretells effect, and where it does not.
+
+    `labels[i]` names token i of the text.
+    """
+    target = tokenizer.labels([effects.target])[0]
+    probability = math.exp(effects.log_probability)
+    lines = [
+        f"target {target} after token {effects.position} ({labels[effects.position]}): "
+        f"log-probability {effects.log_probability:.4f} ({100 * probability:.2f} %)",
+        f"zeroed: {BASELINES[effects.baseline]}; effects are changes of that log-probability, in nats",
+        "",
+        "largest effects when cut",
+        *_table(effects, labels, effects.strongest(rows)),
+        "",
+        f"rank agreement of weight and size of the effect over {len(effects):,} edges: "
+        f"cut {_figure(effects.agreement('cut'))}, zeroed {_figure(effects.agreement('zeroed'))}, "
+        f"moved {_figure(effects.agreement('moved'))}",
+        "",
+        "where weight and effect disagree most",
+        *_table(effects, labels, effects.disagreements(rows)),
+    ]
+    return "\n".join(lines)
+
+
+def _figure(value: float) -> str:
+    return "not defined" if math.isnan(value) else f"{value:+.3f}"
+
+
+def _table(effects: Effects, labels: list[str], rows: Ints) -> list[str]:
+    lines = ["  layer  head  weight   moved  when cut  zeroed  edge"]
+    for i in rows:
+        query, key = int(effects.query[i]), int(effects.key[i])
+        lines.append(
+            f"  {effects.layer[i]:5d}  {effects.head[i]:4d}  {effects.weight[i]:6.3f}"
+            f"  {effects.moved[i]:6.3f}  {effects.cut[i]:+8.4f}  {effects.zeroed[i]:+6.3f}"
+            f"  {query} {labels[query]} → {key} {labels[key]}"
+        )
+    return lines
+
+
+def write_csv(effects: Effects, labels: list[str], path: Path) -> None:
+    """One line per edge, with full precision."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(
+            ["layer", "head", "query", "query_token", "key", "key_token", "weight", "moved", "cut", "zeroed"]
+        )
+        for i in range(len(effects)):
+            query, key = int(effects.query[i]), int(effects.key[i])
+            writer.writerow(
+                [effects.layer[i], effects.head[i], query, labels[query], key, labels[key]]
+                + [
+                    repr(float(column[i]))
+                    for column in (effects.weight, effects.moved, effects.cut, effects.zeroed)
+                ]
+            )
+
+
+def write_npz(model: GPT, tokenizer: Tokenizer, text: str, path: Path) -> None:
+    """All attention weights (L, h, n, n), float32, with the text's ids and labels."""
+    ids = [int(i) for i in tokenizer.encode(text)][-model.config.context :]
+    traced = trace(model, ids, "blocks.*.attention.weights")
+    weights = np.stack([traced[name][0].float().cpu().numpy() for name in traced])
+    with path.open("wb") as file:
+        np.savez_compressed(file, weights=weights, ids=np.array(ids), labels=np.array(tokenizer.labels(ids)))
