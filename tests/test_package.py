@@ -20,7 +20,10 @@ LAYERS = [
     {"training"},
     {"cli", "demo", "terminal", "__main__"},
 ]
-PUBLIC = "GPT GPTConfig Trace UserError __version__ compare effect generate generate_batch lens load look stream trace"
+PUBLIC = (
+    "GPT GPTConfig Trace UserError __version__ "
+    "compare effect generate generate_batch lens load look stream trace"
+)
 
 
 def loaded(code, *arguments):

@@ -213,7 +213,7 @@ def test_a_model_of_shapes_alone_is_filled_without_a_draw(tied, path):
     assert all(parameter.is_meta for parameter in model.parameters())
     torch.set_rng_state(before)
     sound = state(gpt(1, tie_embeddings=tied))
-    tensors.fill(model, {name: tensor.T.contiguous().T for name, tensor in sound.items()}, path)
+    tensors.fill(model, {name: tensor.t().contiguous().t() for name, tensor in sound.items()}, path)
     assert same(state(model), sound)
     assert (model.head.weight is model.embedding.weight) == tied
     assert all(p.requires_grad and p.is_contiguous() and p.device.type == "cpu" for p in model.parameters())

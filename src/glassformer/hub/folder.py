@@ -85,9 +85,6 @@ class Published(Checkpoint):
             )
         return tokenizer
 
-    def training_tensors(self) -> dict[str, Tensor]:
-        raise UserError(f"{self.folder} was not trained here: there is nothing to resume")
-
 
 def _family(settings: Settings) -> Family:
     known = {name: family for family in FAMILIES for name in family.model_types}
