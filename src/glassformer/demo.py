@@ -32,7 +32,7 @@ def demonstrate(out: Path, steps: int) -> int:
     if outcome == "stopped":
         return 130
     opened = Run(out).checkpoint()
-    model, tokenizer = opened.model(), opened.tokenizer()
+    model, tokenizer = opened.decoder(), opened.tokenizer()
     click.echo(f"\nA sample after “{PROMPT}”:\n")
     click.echo(PROMPT + generate(model, tokenizer, PROMPT, tokens=300, temperature=0.6, seed=1))
     page = out / "look.html"

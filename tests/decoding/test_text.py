@@ -15,7 +15,7 @@ from glassformer.data.tokenizers import BPETokenizer, ByteTokenizer, CharTokeniz
 from glassformer.decoding.loop import Row, write
 from glassformer.decoding.samplers import Sampler
 from glassformer.decoding.text import TextStream, generate, generate_batch, stream
-from glassformer.models import GPT, GPTConfig
+from glassformer.models import GPT, Bert, BertConfig, GPTConfig
 from glassformer.nn.blocks import initialise
 
 BYTES, CHARS = ByteTokenizer(), CharTokenizer("abcdefgh")
@@ -247,3 +247,16 @@ def test_writes_without_dropout_and_leaves_the_mode_as_it_was(training):
     next(pieces)
     pieces.close()
     assert model.training is training
+
+
+def test_an_encoder_is_told_apart():
+    encoder = Bert(BertConfig(CHARS.vocab_size, 8, 1, 2, 8, 16, "gelu", 1e-12, 2, pooler=False))
+    with pytest.raises(UserError, match=r"^an encoder reads a text, but has no next token to write$"):
+        generate(encoder, CHARS, "ab")
+
+
+def test_any_of_several_ends_ends_a_text(monkeypatch):
+    monkeypatch.setattr(CharTokenizer, "ends", frozenset((CHARS.end, 3)))
+    texts = generate_batch(make(CHARS.vocab_size).float(), CHARS, ["a"], samples=20, tokens=200)
+    assert all("d" not in text for text in texts)
+    assert len({len(text) for text in texts}) > 3

@@ -86,7 +86,7 @@ def look(
     output.write_text(page, encoding="utf-8", newline="\n")
     click.echo(output)
     if proof is not None:
-        click.echo(proofs.of_text(model, tokenizer, text + written, *proofs.parsed(proof)))
+        click.echo(proofs.of_text(model, tokenizer, text + written, proofs.parsed(proof)))
     if npz is not None:
         write_npz(model, tokenizer, text + written, npz)
         click.echo(npz)

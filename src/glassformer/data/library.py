@@ -107,6 +107,10 @@ class LibraryTokenizer(Tokenizer):
         in threads."""
         return _opened(self._spec)
 
+    @property
+    def ends(self) -> frozenset[int]:
+        return frozenset((self.end, *self.roles.get("eos", ())))
+
     def token_bytes(self, token: int) -> bytes:
         """What a token adds to a running text, none for a special token. Where words are pieces, the space
         before a word belongs to it, also at the beginning of a text, where `decode` leaves it out."""

@@ -36,6 +36,11 @@ class Tokenizer(ABC):
         """The id that stands before a document: END, unless a foreign tokenizer has another."""
         return self.end
 
+    @property
+    def ends(self) -> frozenset[int]:
+        """The ids at which a text being written ends."""
+        return frozenset((self.end,))
+
     @abstractmethod
     def _encode(self, text: str) -> Ids:
         """The ids of ordinary text."""

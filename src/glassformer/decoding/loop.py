@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from ..models import GPT
+from ..models import Decoder
 from ..nn.state import KVState
 from .samplers import Sampler
 
@@ -35,7 +35,7 @@ def window_start(length: int, context: int) -> int:
 
 @torch.inference_mode()
 def write(
-    model: GPT,
+    model: Decoder,
     rows: Sequence[Row],
     sampler: Sampler,
     n_tokens: int,
@@ -75,7 +75,7 @@ def write(
         yield active
 
 
-def _begin(model: GPT, views: list[list[int]], state: KVState | None) -> tuple[Tensor, KVState | None]:
+def _begin(model: Decoder, views: list[list[int]], state: KVState | None) -> tuple[Tensor, KVState | None]:
     """One pass over the views, padded on the left to the same length."""
     longest = max(map(len, views))
     padded = [[0] * (longest - len(view)) + view for view in views]
@@ -85,5 +85,5 @@ def _begin(model: GPT, views: list[list[int]], state: KVState | None) -> tuple[T
     return model(_tensor(model, padded), state, valid_bn=valid)  # type: ignore[no-any-return]
 
 
-def _tensor(model: GPT, rows: list[list[int]]) -> Tensor:
+def _tensor(model: Decoder, rows: list[list[int]]) -> Tensor:
     return torch.tensor(rows, device=model.embedding.weight.device)

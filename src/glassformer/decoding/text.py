@@ -7,7 +7,7 @@ from typing import TypedDict, Unpack
 
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import GPT
+from ..models import Decoder
 from .loop import Row, write
 from .samplers import Sampler
 
@@ -57,7 +57,7 @@ def _overlap(text: str, stop: str) -> int:
 
 
 def stream(
-    model: GPT,
+    model: Decoder,
     tokenizer: Tokenizer,
     prompts: Sequence[str],
     *,
@@ -73,24 +73,26 @@ def stream(
     document. `seeds[i]` decides prompt i's chances; by default all have the seed 0, so that each row is
     what it would be alone. Raises UserError for a prompt with characters that the vocabulary lacks.
     """
+    if not isinstance(model, Decoder):
+        raise UserError("an encoder reads a text, but has no next token to write")
     if tokens < 0:
         raise UserError(f"tokens must be 0 or more, not {tokens}")
     seeds = ["0/0"] * len(prompts) if seeds is None else seeds
     rows = [
-        Row(tokenizer.encode(prompt).tolist() or [tokenizer.end], random.Random(seed))
+        Row(tokenizer.encode(prompt).tolist() or [tokenizer.start], random.Random(seed))
         for prompt, seed in zip(prompts, seeds, strict=True)
     ]
     streams = [TextStream(tokenizer, stop) for _ in rows]
     written = write(model, rows, sampler or Sampler(), tokens, n_ids=tokenizer.vocab_size, cache=cache)
-    return _pieces(model, rows, streams, written, tokenizer.end)
+    return _pieces(model, rows, streams, written, tokenizer.ends)
 
 
 def _pieces(
-    model: GPT,
+    model: Decoder,
     rows: list[Row],
     streams: list[TextStream],
     steps: Iterator[Sequence[Row]],
-    end: int,
+    ends: frozenset[int],
 ) -> Iterator[tuple[int, str]]:
     """The text of the rows while `steps` writes them. A function of its own: `stream` itself is no generator,
     so that it refuses a bad prompt when it is called and not at the first piece."""
@@ -101,7 +103,7 @@ def _pieces(
         for written in steps:
             for row in written:
                 i = place[id(row)]
-                if row.tokens[-1] == end:
+                if row.tokens[-1] in ends:
                     row.done = True
                     continue
                 piece = streams[i].push(row.tokens[-1])
@@ -128,13 +130,13 @@ class Options(TypedDict, total=False):
     cache: bool
 
 
-def generate(model: GPT, tokenizer: Tokenizer, prompt: str = "", **options: Unpack[Options]) -> str:
+def generate(model: Decoder, tokenizer: Tokenizer, prompt: str = "", **options: Unpack[Options]) -> str:
     """What the model writes after a prompt, without the prompt. See `generate_batch`."""
     return generate_batch(model, tokenizer, [prompt], 1, **options)[0]
 
 
 def generate_batch(
-    model: GPT,
+    model: Decoder,
     tokenizer: Tokenizer,
     prompts: Sequence[str],
     samples: int = 1,

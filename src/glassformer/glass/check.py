@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 
 from ..errors import UserError
-from ..models import GPT
+from ..models import Decoder
 from .edits import noop
 from .trace import as_rows, trace
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 2e-3}
 
 
-def check(model: GPT, tokens: Tensor | Sequence[int]) -> None:
+def check(model: Decoder, tokens: Tensor | Sequence[int]) -> None:
     """Raise UserError, saying which, unless all of this holds for the model on this text:
 
     every row of weights sums to 1, or is exactly 0 where nothing is visible; weights on masked keys are

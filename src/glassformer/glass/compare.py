@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..models import GPT
+from ..models import Decoder
 from .edits import Edit
 from .trace import trace
 
@@ -30,7 +30,7 @@ class Comparison:
 
 
 def compare(
-    model: GPT,
+    model: Decoder,
     tokens: Tensor | Sequence[int],
     edits: Sequence[Edit],
     *,
@@ -65,7 +65,7 @@ def compare(
     )
 
 
-def lens(model: GPT, tokens: Tensor | Sequence[int]) -> Tensor:
+def lens(model: Decoder, tokens: Tensor | Sequence[int]) -> Tensor:
     """What the model would say if it stopped after each block: probabilities (L, n, V) of the next token.
 
     Each block's output goes through the model's own last norm and head ("logit lens"). The last row is what

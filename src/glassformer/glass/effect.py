@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..errors import UserError, unknown
-from ..models import GPT
+from ..models import Decoder
 from ..nn import masks
 from ..nn.blocks import Block
 from .trace import Trace, as_rows, at_rest, trace
@@ -114,7 +114,7 @@ def spearman(a: Floats, b: Floats) -> float:
 
 
 def plan(
-    model: GPT,
+    model: Decoder,
     n_tokens: int,
     *,
     layers: Sequence[int] | None = None,
@@ -164,7 +164,7 @@ def _chosen(what: str, given: Iterable[int] | None, usual: Iterable[int], count:
 
 
 def effect(
-    model: GPT,
+    model: Decoder,
     tokens: Tensor | Sequence[int],
     *,
     target: int | None = None,

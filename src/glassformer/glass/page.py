@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import GPT
+from ..models import Decoder
 from . import proof, sections
 from .check import check
 from .pictures import MAP_SIZE, floats, grey, picture
@@ -27,7 +27,7 @@ Language = Literal["en", "zh"]
 
 
 def look(
-    model: GPT,
+    model: Decoder,
     tokenizer: Tokenizer,
     text: str,
     *,

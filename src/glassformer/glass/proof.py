@@ -6,7 +6,7 @@ import torch
 
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import GPT
+from ..models import Decoder
 from .trace import Trace, trace
 
 NAMES = ("q", "k", "mask", "weights")
@@ -150,8 +150,9 @@ def parsed(text: str) -> tuple[int, int, int, int]:
     return layer, head, query, key
 
 
-def of_text(model: GPT, tokenizer: Tokenizer, text: str, layer: int, head: int, query: int, key: int) -> str:
-    """The proof of one weight on a text, as lines of arithmetic."""
+def of_text(model: Decoder, tokenizer: Tokenizer, text: str, place: tuple[int, int, int, int]) -> str:
+    """The proof of one weight (layer, head, query, key) on a text, as lines of arithmetic."""
+    layer, head, query, key = place
     ids = [int(i) for i in tokenizer.encode(text)][-model.config.context :]
     traced = trace(model, ids, names(layer))
     return spelled(prove(traced, layer, head, query, key), tokenizer.labels(ids))

@@ -8,14 +8,14 @@ import numpy as np
 
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import GPT
+from ..models import Decoder
 from .effect import BASELINES, Effects, Ints
 from .trace import trace
 
 
 def target_id(tokenizer: Tokenizer, text: str) -> int:
     """The one token that `text` is. Raises UserError, naming the pieces, if it is none or several."""
-    ids = [int(i) for i in tokenizer.encode(text)]
+    ids = [int(i) for i in tokenizer.encode_part(text)]
     if len(ids) == 1:
         return ids[0]
     if not ids:
@@ -83,7 +83,7 @@ def write_csv(effects: Effects, labels: list[str], path: Path) -> None:
             )
 
 
-def write_npz(model: GPT, tokenizer: Tokenizer, text: str, path: Path) -> None:
+def write_npz(model: Decoder, tokenizer: Tokenizer, text: str, path: Path) -> None:
     """All attention weights (L, h, n, n), float32, with the text's ids and labels."""
     ids = [int(i) for i in tokenizer.encode(text)][-model.config.context :]
     traced = trace(model, ids, "blocks.*.attention.weights")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..data.tokenizers import END, Tokenizer
+from ..data.tokenizers import Tokenizer
 from .compare import lens
 from .effect import effect
 from .pictures import shade
@@ -110,7 +110,7 @@ def predictions(
 
 
 def name(tokenizer: Tokenizer, token: int) -> str:
-    return END if token == tokenizer.end else tokenizer.labels([token])[0]
+    return tokenizer.labels([token])[0]
 
 
 def reads(traced: Trace, labels: list[str], layer: int, head: int, target: int) -> list[Read]:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ..errors import unknown
-from ..models import GPT
+from ..models import Decoder
 from ..nn.attention import WEIGHT_NAMES
 from .edits import Chain, Edit, Editor
 
@@ -49,7 +49,7 @@ class Trace:
     a fused kernel never forms, else "fused"; the two agree to rounding. `edits` are those of the pass.
     """
 
-    model: GPT = field(repr=False)
+    model: Decoder = field(repr=False)
     tokens: Tensor
     tensors: dict[str, Tensor] = field(repr=False)
     attention: str
@@ -88,14 +88,14 @@ class Trace:
         return self["logits"].float().softmax(-1)
 
 
-def as_rows(model: GPT, tokens: Tensor | Sequence[int]) -> Tensor:
+def as_rows(model: Decoder, tokens: Tensor | Sequence[int]) -> Tensor:
     """Ids of one text (n,) or of several (b, n) as (b, n) on the model's device."""
     ids = torch.as_tensor(tokens, dtype=torch.long, device=model.embedding.weight.device)
     return ids.unsqueeze(0) if ids.dim() == 1 else ids
 
 
 @contextmanager
-def at_rest(model: GPT) -> Iterator[None]:
+def at_rest(model: Decoder) -> Iterator[None]:
     """Without dropout or gradient; the model's mode is given back after."""
     was_training = model.training
     model.eval()
@@ -107,7 +107,7 @@ def at_rest(model: GPT) -> Iterator[None]:
 
 
 def trace(
-    model: GPT,
+    model: Decoder,
     tokens: Tensor | Sequence[int],
     names: str | Sequence[str] = "*",
     *,

@@ -9,7 +9,9 @@ from torch import Tensor
 from .. import config
 from ..data.library import LibraryTokenizer
 from ..data.tokenizers import Tokenizer
+from ..device import choose_device
 from ..errors import UserError
+from ..models import Decoder, Model
 from ..store import tensors
 from ..store.run import Checkpoint, Run
 from . import bert, gpt2, llama, roles, weights
@@ -53,11 +55,10 @@ def load(folder: str | Path, checkpoint: str = "best", device: str = "auto") -> 
     return open_folder(folder, checkpoint).load(device)
 
 
-def load_decoder(folder: str | Path, checkpoint: str, device: str) -> tuple[Any, Tokenizer]:
+def load_decoder(folder: str | Path, checkpoint: str, device: str) -> tuple[Decoder, Tokenizer]:
     """As `load`, for what needs a next token; UserError for an encoder."""
     opened = open_folder(folder, checkpoint)
-    opened.require_decoder()
-    return opened.load(device)
+    return opened.decoder().to(choose_device(device)), opened.tokenizer()
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Published(Checkpoint):
     theirs: Settings
     weights: dict[str, Tensor]
 
-    def model(self, changed: Any = None) -> Any:
+    def model(self, changed: Any = None) -> Model:
         model = self._empty(changed)
         tensors.fill(model, self.source.names.inward(self.weights, model, self.folder), self.folder)
         return model.eval()

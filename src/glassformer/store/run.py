@@ -59,17 +59,19 @@ class Checkpoint:
             raise UserError(f"{self.folder / CONFIG} is damaged: it does not say the model's shape")
         return config.from_dict(FAMILIES[self.family][0], shape)
 
-    def model(self, changed: Any = None) -> Any:
+    def model(self, changed: Any = None) -> Model:
         """The model with its weights, in evaluation mode, on the CPU; with a config of the same shape
         in place of its own, if given. Of which class it is, the folder decides."""
         model = self._empty(changed)
         tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
         return model.eval()
 
-    def decoder(self, changed: Any = None) -> Any:
+    def decoder(self, changed: Any = None) -> Decoder:
         """The model, if it is one that predicts the next token; UserError for an encoder."""
         self.require_decoder()
-        return self.model(changed)
+        model = self.model(changed)
+        assert isinstance(model, Decoder)
+        return model
 
     @property
     def predicts(self) -> bool:

@@ -13,7 +13,7 @@ from ..data.batches import IGNORE, Batch, in_order
 from ..data.corpus import Advance, Corpus
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import GPT
+from ..models import Decoder
 from .task import next_token_loss
 
 BATCH = 16
@@ -36,7 +36,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: GPT,
+    model: Decoder,
     tokenizer: Tokenizer,
     texts: Sequence[str],
     advance: Advance = lambda what, done, total: None,
@@ -49,7 +49,7 @@ def evaluate(
 
 
 @torch.inference_mode()
-def _evaluated(model: GPT, text: Corpus, advance: Advance) -> Evaluation:
+def _evaluated(model: Decoder, text: Corpus, advance: Advance) -> Evaluation:
     model.eval()
     device = model.embedding.weight.device
     total, count, done = 0.0, 0, 0

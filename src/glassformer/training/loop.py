@@ -18,7 +18,7 @@ from torch import nn
 from ..data.batches import Batch
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import GPT
+from ..models import Decoder
 from ..store.run import Run
 from . import optimiser as optim
 from .log import Log
@@ -56,7 +56,7 @@ class Training:
     """A model in training, with all that a checkpoint of it holds."""
 
     run: Run
-    model: GPT
+    model: Decoder
     tokenizer: Tokenizer
     task: Task
     config: TrainConfig

@@ -15,7 +15,7 @@ from ..data.batches import Windows
 from ..data.corpus import Advance, Corpus
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import GPT, DecoderConfig
+from ..models import GPT, Decoder, DecoderConfig
 from ..store.run import Checkpoint, Run
 from . import runtime
 from .log import LOG
@@ -55,7 +55,8 @@ def begun(
         torch.manual_seed(changed["train"].seed)
         if base is None:
             changed["model"] = dataclasses.replace(changed["model"], vocab_size=text.tokenizer.vocab_size)
-            model, family = GPT(changed["model"]), "gpt"
+            model: Decoder = GPT(changed["model"])
+            family = "gpt"
         else:
             model, family = base.decoder(changed["model"]), base.family
         yield _training(run, model, family, text, changed["train"], data)
@@ -106,7 +107,7 @@ def _refuse_new_shape(before: DecoderConfig, after: DecoderConfig, fixed: bool) 
 
 
 def _training(
-    run: Run, model: GPT, family: str, text: Corpus, train: TrainConfig, data: DataConfig
+    run: Run, model: Decoder, family: str, text: Corpus, train: TrainConfig, data: DataConfig
 ) -> Training:
     context = model.config.context
     seen, held_out = text.split(data.valid_fraction)
