@@ -44,6 +44,7 @@ def test_training_in_bf16_learns_too(text_file: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("default::DeprecationWarning:torch")  # the compiler's own
 def test_a_compiled_training_is_the_plain_one(text_file: Path, tmp_path: Path) -> None:
     losses = []
     for compiled in ("off", "on"):
