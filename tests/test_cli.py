@@ -92,6 +92,27 @@ def test_a_finished_run_says_so_and_goes_on_only_with_more_steps(
     assert "finished at step 6" in more.err
 
 
+def test_no_steps_at_all_make_a_run_of_first_weights(
+    glassformer: Callable[..., Ended], text_file: Path, tmp_path: Path
+) -> None:
+    begun = glassformer("train", text_file, "--steps", 0, "--out", "run", *SMALL)
+    assert begun.code == 0, begun.err
+    assert (tmp_path / "run/last").read_text(encoding="utf-8") == "step-0\n"
+    assert "run is finished" in glassformer("train", "--resume", "run").err
+
+
+def test_too_little_memory_names_what_takes_it(
+    glassformer: Callable[..., Ended], text_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*arguments: object) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
+
+    monkeypatch.setattr("glassformer.training.loop._backward", full)
+    ended = glassformer("train", text_file, "--steps", 1, "--out", "run", *SMALL)
+    assert ended.code == 2
+    assert "glassformer: not enough memory for batch_size=4 at context=8: take a smaller" in ended.err
+
+
 def test_fine_tuning_makes_a_run_of_its_own(
     glassformer: Callable[..., Ended], run_folder: Path, text_file: Path
 ) -> None:
@@ -170,6 +191,8 @@ MISTAKES = [
     (["train", "TEXT", "layers=3"], "unknown setting 'layers'; did you mean 'n_layers'"),
     (["train", "TEXT", "--preset", "huge"], "'huge' is not one of 'tiny', 'small', 'base'"),
     (["train", "TEXT", "--steps", "-1"], "-1"),
+    (["train", "TEXT", "lr=inf"], "lr=inf: expected a number"),
+    (["train", "TEXT", "lr=nan"], "lr=nan: expected a number"),
     (["generate", "nowhere"], "nowhere: no such run folder"),
     (["generate", "RUN", "--prompt", "Ω🙂"], "lacks 'Ω', '🙂'"),
     (["generate", "RUN", "--temperature", "-1"], "temperature must be 0 (greedy) or more"),

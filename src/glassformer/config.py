@@ -1,6 +1,7 @@
 """Frozen dataclasses to and from JSON and `key=value`. An unknown key is an error that names the nearest."""
 
 import dataclasses
+import math
 import types
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -85,9 +86,11 @@ def _parsed(key: str, text: str, hint: Any) -> Any:
             return text
         if option in (int, float):
             try:
-                return option(text)
+                number = option(text)
             except ValueError:
                 continue
+            if math.isfinite(number):
+                return number
         if option is str:
             return text
     raise UserError(f"{key}={text}: expected {_spoken(hint)}")

@@ -1,8 +1,10 @@
 """What a person sees of a training: a bar with loss, speed and time left, measurements, samples."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 
+import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
@@ -91,10 +93,25 @@ class TrainingReport(AbstractContextManager["TrainingReport"]):
         self._console.print(shown, soft_wrap=True)
 
 
+@contextmanager
+def _memory_told(training: Training) -> Iterator[None]:
+    """Say what would need less memory, where there is not enough."""
+    try:
+        yield
+    except RuntimeError as error:  # torch has no class of its own for it on a CPU
+        if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
+            raise
+        raise UserError(
+            f"not enough memory for batch_size={training.config.batch_size} at context="
+            f"{training.model.config.context}: take a smaller batch_size (and accumulate), context or model"
+        ) from None
+
+
 def train_visibly(training: Training, console: Console) -> Outcome:
     """Train with a report on the console; say at the end what came of it and where it lies."""
     folder, progress = training.run.folder, training.progress
-    if progress.step >= training.config.steps or progress.outcome == "no longer improving":
+    done = progress.step >= training.config.steps or progress.outcome == "no longer improving"
+    if done and training.run.exists():
         console.print(
             f"{folder} is finished ({progress.outcome} at step {progress.step}); more --steps go on"
         )
@@ -104,7 +121,7 @@ def train_visibly(training: Training, console: Console) -> Outcome:
         console.print("no validation: the held-out text is shorter than one window")
     if progress.step:
         console.print(f"going on from step {progress.step}")
-    with stop_requested() as stop, TrainingReport(training, console) as report:
+    with stop_requested() as stop, TrainingReport(training, console) as report, _memory_told(training):
         outcome = fit(training, report, stop)
     log.draw(folder)
     if outcome == "stopped":
