@@ -78,6 +78,25 @@ def test_a_log_that_ran_ahead_of_its_checkpoint_is_cut_back(text_file: Path, tmp
     assert steps == [10, 20]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[]",
+        "null",
+        "7",
+        '{"loss": 1}',
+        '{"step": "x"}',
+        '{"step": 1, "loss": NaN}',
+        '{"step": 1, "loss": [1]}',
+        "{",
+    ],
+)
+def test_a_damaged_log_is_named_with_its_line(run_folder: Path, tmp_path: Path, line: str) -> None:
+    (tmp_path / "log.jsonl").write_text(f'{{"step": 0}}\n{line}\n{{"step": 2}}\n', encoding="utf-8")
+    with pytest.raises(UserError, match=r"log\.jsonl: line 2 is damaged"):
+        log.read(tmp_path)
+
+
 @pytest.mark.parametrize(("batch_size", "accumulate"), [(12, 1), (6, 2), (3, 4)])
 def test_accumulation_changes_nothing_but_memory(
     text_file: Path, tmp_path: Path, batch_size: int, accumulate: int

@@ -202,7 +202,7 @@ def load(folder: Path) -> Tokenizer:
         spec = json.loads(text)
     except FileNotFoundError:
         raise UserError(f"{folder} holds no {FILE}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is no JSON text: {error}") from None
     match spec:
         case {"kind": "chars", "characters": str(characters)}:

@@ -1,6 +1,7 @@
 """The log of a run, one JSON object a line, and the picture made of it."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +36,26 @@ def read(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     entries: list[dict[str, Any]] = []
-    lines = path.read_text(encoding="utf-8").split("\n")
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     for number, line in enumerate(lines, 1):
-        try:
-            if line:
-                entries.append(json.loads(line))
-        except ValueError:
-            if number < len(lines) - 1:
-                raise UserError(f"{path}: line {number} is damaged") from None
+        entry = _entry(line) if line else None
+        if entry:
+            entries.append(entry)
+        elif line and number < len(lines) - 1:
+            raise UserError(f"{path}: line {number} is damaged; it and what follows can be deleted")
     return entries
+
+
+def _entry(line: str) -> dict[str, Any] | None:
+    """A line of the log, or None if it is no object of finite numbers with a step."""
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(entry, dict) or type(entry.get("step")) is not int:
+        return None
+    numbers = all(type(value) in (int, float) and math.isfinite(value) for value in entry.values())
+    return entry if numbers else None
 
 
 def draw(folder: Path) -> Path:

@@ -110,6 +110,7 @@ def fit(training: Training, report: Reporter, stop: Callable[[], bool] = lambda:
         progress.tokens += n_targets
         progress.seconds += seconds
         _require_finite(training, loss)
+        _require_finite(training, norm, "gradient's length")
         report.stepped(progress.step, loss, n_targets / seconds)
         if progress.step % LOG_EVERY == 0 or progress.step == config.steps:
             log.add(
@@ -154,10 +155,10 @@ def _backward(training: Training, batch: Batch, n_targets: int) -> torch.Tensor:
     return loss.detach()
 
 
-def _require_finite(training: Training, loss: float) -> None:
-    if not math.isfinite(loss):
+def _require_finite(training: Training, value: float, what: str = "loss") -> None:
+    if not math.isfinite(value):
         raise UserError(
-            f"the loss is {loss} at step {training.progress.step}: training has diverged. Try an lr below "
+            f"the {what} is {value} at step {training.progress.step}: training has diverged. Try an lr below "
             f"{training.config.lr:g}, or a longer warmup; {training.run.folder} keeps its last checkpoint"
         )
 
