@@ -16,9 +16,11 @@ def to_dict(config: Any) -> dict[str, Any]:
     return dataclasses.asdict(config)
 
 
-def from_dict(cls: type[C], values: Mapping[str, Any]) -> C:
+def from_dict(cls: type[C], values: Mapping[str, Any] | None) -> C:
     """The config that `to_dict` wrote. Raises UserError for a key it does not have, or a wrong value."""
     hints = get_type_hints(cls)
+    if not isinstance(values, Mapping):
+        raise UserError(f"the settings of {cls.__name__} are no object but {values!r}")
     for key in values:
         if key not in hints:
             raise unknown(f"key in {cls.__name__}", key, hints)
@@ -39,18 +41,22 @@ def require_literals(config: Any) -> None:
 
 def override(configs: dict[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
     """Apply `key=value` or `part.key=value` to named configs; a bare key must be found in one of them."""
-    changed = dict(configs)
+    values: dict[str, dict[str, Any]] = {}
+    said: dict[str, list[str]] = {}
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
         if not equals:
             raise UserError(f"{assignment!r} is no setting; write key=value, for example n_layers=6")
-        part, field = _find(changed, key)
-        hint = get_type_hints(type(changed[part]))[field]
-        value = _parsed(key, text, hint)
+        part, field = _find(configs, key)
+        hint = get_type_hints(type(configs[part]))[field]
+        values.setdefault(part, {})[field] = _parsed(key, text, hint)
+        said.setdefault(part, []).append(assignment)
+    changed = dict(configs)
+    for part, fields in values.items():  # all at once: what fits together must not depend on the order
         try:
-            changed[part] = dataclasses.replace(changed[part], **{field: value})
+            changed[part] = dataclasses.replace(changed[part], **fields)
         except ValueError as error:
-            raise UserError(f"{assignment}: {error}") from None
+            raise UserError(f"{' '.join(said[part])}: {error}") from None
     return changed
 
 

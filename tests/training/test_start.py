@@ -1,5 +1,7 @@
 """The ways into a training, and that a way that fails leaves nothing behind."""
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -142,3 +144,86 @@ def test_a_neighbouring_run_lends_its_encoded_text(
     second = train([text_file], tmp_path / "runs" / "two", "n_layers=1")
     files = [run.folder / "data" / "tokens.bin" for run in (first, second)]
     assert files[0].samefile(files[1])
+
+
+@pytest.mark.parametrize("settings", [["n_heads=6", "d_model=192"], ["d_model=192", "n_heads=6"]])
+def test_the_order_of_settings_does_not_matter(text_file: Path, tmp_path: Path, settings: list[str]) -> None:
+    shape = train([text_file], tmp_path / "run", *settings, "steps=0").checkpoint().model().config
+    assert (shape.n_heads, shape.d_model) == (6, 192)
+
+
+def test_a_damaged_neighbour_lends_nothing_and_a_damaged_run_does_not_go_on(
+    text_file: Path, tmp_path: Path
+) -> None:
+    first = train([text_file], tmp_path / "runs" / "one")
+    tokens = first.folder / "data" / "tokens.bin"
+    tokens.write_bytes(bytes(len(tokens.read_bytes())))
+    second = train([text_file], tmp_path / "runs" / "two")
+    assert set((second.folder / "data" / "tokens.bin").read_bytes()) != {0}
+    with pytest.raises(UserError, match="data is damaged: its tokens or its tokenizer"):
+        start.resumed(first.folder)
+
+
+def test_what_does_not_belong_together_is_told(run_folder: Path, text_file: Path, tmp_path: Path) -> None:
+    run = train([text_file], tmp_path / "run", "tokenizer=bytes", "steps=2")
+    shutil.copytree(run_folder, tmp_path / "copy")
+    shutil.rmtree(tmp_path / "copy" / "data")
+    shutil.copytree(run.folder / "data", tmp_path / "copy" / "data")
+    with pytest.raises(UserError, match="was encoded by another tokenizer"):
+        start.resumed(tmp_path / "copy", ["steps=99"])
+    swapped = run.checkpoint().folder / "tokenizer.json"
+    swapped.write_text(Run(run_folder).checkpoint().tokenizer().to_json(), encoding="utf-8")
+    with pytest.raises(UserError, match="the tokenizer has 19 ids, the model 257"):
+        run.checkpoint().tokenizer()
+
+
+def test_two_trainings_do_not_share_a_folder(text_file: Path, tmp_path: Path) -> None:
+    run = train([text_file], tmp_path / "run")
+    with Run(run.folder).locked():
+        before = sorted(run.folder.rglob("*"))
+        with pytest.raises(UserError, match="another training is using this folder"):
+            fit(start.resumed(run.folder, ["steps=4"]), Silent())
+        assert sorted(run.folder.rglob("*")) == before
+    with Run(tmp_path / "new").locked():
+        with pytest.raises(UserError, match="another training is using this folder"):
+            train([text_file], tmp_path / "new")
+        assert (tmp_path / "new").exists()
+    assert fit(start.resumed(run.folder, ["steps=4"]), Silent()) == "finished"
+
+
+def test_a_new_goal_survives_a_stop_before_the_first_step(text_file: Path, tmp_path: Path) -> None:
+    run = train([text_file], tmp_path / "run")
+    fit(start.resumed(run.folder, ["steps=5"]), Silent(), stop=lambda: True)
+    again = start.resumed(run.folder)
+    assert (again.progress.step, again.config.steps) == (2, 5)
+    assert fit(again, Silent()) == "finished"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"train": None}, {"train": []}, {"progress": None}, {"progress": {"step": "a"}}, {"progress": {"x": 1}}],
+    ids=str,
+)
+def test_damaged_settings_are_one_line(run_folder: Path, tmp_path: Path, damage: dict[str, object]) -> None:
+    shutil.copytree(run_folder, tmp_path / "run")
+    path = Run(tmp_path / "run").checkpoint("last").folder / "config.json"
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**settings, **damage}), encoding="utf-8")
+    with pytest.raises(UserError):
+        start.resumed(tmp_path / "run")
+
+
+def test_a_training_state_of_another_model_is_refused(
+    run_folder: Path, text_file: Path, tmp_path: Path
+) -> None:
+    other = train([text_file], tmp_path / "other", "n_layers=3")
+    shutil.copytree(run_folder, tmp_path / "run")
+    for state in (tmp_path / "run").glob("step-*/training.safetensors"):
+        shutil.copy(other.checkpoint("last").folder / state.name, state)
+    with pytest.raises(UserError, match="the saved training state is not this model's"):
+        start.resumed(tmp_path / "run", ["steps=99"])
+
+
+def test_fine_tuning_keeps_its_tokenizer(run_folder: Path, text_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="keeps its tokenizer"):
+        train([text_file], tmp_path / "tuned", "tokenizer=bytes", base=Run(run_folder))

@@ -28,13 +28,15 @@ Advance = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Meta:
-    """`corpus.json`. `key` names the content: the documents' bytes and the tokenizer asked for."""
+    """`corpus.json`. `key` names what was encoded: the documents' bytes and the tokenizer asked for;
+    `content` is the digest of what came of it, the tokens and the tokenizer."""
 
     key: str
     dtype: str
     n_tokens: int
     n_documents: int
     n_bytes: int
+    content: str
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ def load(folder: Path) -> Corpus:
                 f"{folder / TOKENS} is cut short or damaged: {size} bytes, where its {meta.n_tokens} tokens "
                 f"take {expected}"
             )
+        if _content(folder) != meta.content:
+            raise UserError(f"{folder} is damaged: its tokens or its tokenizer are not those that were saved")
         tokens = np.memmap(folder / TOKENS, dtype=meta.dtype, mode="r")
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{folder} holds no encoded text that can be read: {error}") from None
@@ -132,7 +136,7 @@ def _encode(
             n_tokens += 1
         file.flush()
         os.fsync(file.fileno())
-    meta = Meta(key, dtype.name, n_tokens, len(paths), n_bytes)
+    meta = Meta(key, dtype.name, n_tokens, len(paths), n_bytes, _content(folder))
     (folder / META).write_text(json.dumps(asdict(meta), indent=1), encoding="utf-8", newline="\n")
 
 
@@ -165,6 +169,14 @@ def _blocks(path: Path) -> Iterator[bytes]:
                 yield block
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
+
+
+def _content(folder: Path) -> str:
+    digest = hashlib.sha256((folder / tokenizers.FILE).read_bytes())
+    with (folder / TOKENS).open("rb") as file:
+        while block := file.read(sources.CHUNK):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def _holds(folder: Path, key: str) -> bool:

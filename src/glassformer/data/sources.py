@@ -37,6 +37,8 @@ def opened(sources: Sequence[str]) -> Iterator[list[Path]]:
 
 
 def _spooled(folder: Path) -> Path:
+    if sys.stdin is None:
+        raise UserError("standard input is closed")
     path = folder / "standard input"
     with path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)

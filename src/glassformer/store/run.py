@@ -14,8 +14,10 @@ disk at any moment leaves the previous checkpoint as it was. Nothing is ever pic
 import json
 import os
 import platform
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,12 @@ from ..errors import UserError
 from ..models import FAMILIES, Decoder, Model
 from . import tensors
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+LOCK = ".lock"
 CONFIG, MODEL, TRAINING = "config.json", "model.safetensors", "training.safetensors"
 
 
@@ -90,7 +98,16 @@ class Checkpoint:
         return model
 
     def tokenizer(self) -> Tokenizer:
-        return tokenizers.load(self.folder)
+        """The tokenizer. Raises UserError for one that is not this model's."""
+        tokenizer = tokenizers.load(self.folder)
+        n_ids = self.shape.vocab_size
+        # A published model may have more ids than its tokenizer, one trained here has as many.
+        if tokenizer.vocab_size > n_ids or (tokenizer.kind != "library" and tokenizer.vocab_size != n_ids):
+            raise UserError(
+                f"{self.folder}: the tokenizer has {tokenizer.vocab_size} ids, the model {n_ids}; "
+                "they do not belong together"
+            )
+        return tokenizer
 
     def load(self, device: str = "auto") -> tuple[Any, Tokenizer]:
         """The model on a device, and its tokenizer."""
@@ -105,6 +122,26 @@ class Run:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        self._held = False
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from training in this folder; a killed one lets go by itself. Raises UserError
+        where another has it. Holding it twice through the same object is fine."""
+        if self._held or fcntl is None:
+            yield
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / LOCK).open("wb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UserError(f"{self.folder}: another training is using this folder") from None
+            self._held = True
+            try:
+                yield
+            finally:
+                self._held = False
 
     def exists(self) -> bool:
         return (self.folder / "last").is_file()
@@ -150,15 +187,18 @@ class Run:
         target = self.folder / f"step-{step}"
         partial = self.folder / f"step-{step}.partial"
         shutil.rmtree(partial, ignore_errors=True)
-        if not target.exists():  # the same step of the same run is the same checkpoint
+        versions = {"torch": torch.__version__, "python": platform.python_version()}
+        header = {"glassformer": __version__, "versions": versions, "step": step}
+        described = json.dumps({**header, **settings}, indent=1, allow_nan=False)
+        if target.exists():  # the same step of the same run has the same weights, but may have a new goal
+            replace_text(target / CONFIG, described)
+        else:
             try:
                 partial.mkdir(parents=True)
                 tensors.write(partial / MODEL, tensors.model_tensors(model))
                 tensors.write(partial / TRAINING, training)
                 tokenizer.save(partial)
-                versions = {"torch": torch.__version__, "python": platform.python_version()}
-                header = {"glassformer": __version__, "versions": versions, "step": step}
-                write_text(partial / CONFIG, json.dumps({**header, **settings}, indent=1, allow_nan=False))
+                write_text(partial / CONFIG, described)
                 tensors.sync(partial / tokenizers.FILE)
                 tensors.sync(partial)
                 partial.rename(target)
@@ -182,7 +222,12 @@ class Run:
         if which not in ("last", "best"):
             return f"step-{which}"
         pointer = self.folder / which
-        return (pointer if pointer.is_file() else self.folder / "last").read_text(encoding="utf-8").strip()
+        pointer = pointer if pointer.is_file() else self.folder / "last"
+        name = pointer.read_text(encoding="utf-8", errors="replace").strip()
+        if not re.fullmatch(r"step-\d+", name):
+            steps = ", ".join(map(str, self.steps())) or "none"
+            raise UserError(f"{pointer} is damaged: it should say step-N; there are the steps {steps}")
+        return name
 
 
 def write_text(path: Path, text: str) -> None:

@@ -64,7 +64,7 @@ def draw(folder: Path) -> Path:
 
     entries = read(folder)
     figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.add_subplot(xlabel="step", ylabel="loss per token (nats)", title=f"{folder.name}: loss")
+    axes = figure.add_subplot(xlabel="step", ylabel="loss per token (nats)")
     for key, label, style in (("loss", "training", "-"), ("valid_loss", "validation", "o-")):
         points = [(entry["step"], entry[key]) for entry in entries if key in entry]
         if points:

@@ -93,6 +93,11 @@ class Training:
 def fit(training: Training, report: Reporter, stop: Callable[[], bool] = lambda: False) -> Outcome:
     """Train until `steps` are done, validation stops improving, or `stop()` says so; always leaves a
     checkpoint of the last finished step."""
+    with training.run.locked():
+        return _fit(training, report, stop)
+
+
+def _fit(training: Training, report: Reporter, stop: Callable[[], bool]) -> Outcome:
     config, progress = training.config, training.progress
     training.run.tidy()
     log = Log(training.run.folder, progress.step)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import AdamW
 
+from ..errors import UserError
 from .settings import TrainConfig
 
 
@@ -49,7 +50,9 @@ def load_state_tensors(optimiser: AdamW, model: nn.Module, tensors: dict[str, Te
     parameters = dict(model.named_parameters())
     for key, value in tensors.items():
         name, _, entry = key.rpartition("/")
-        parameter = parameters[name]
+        parameter = parameters.get(name)
+        if parameter is None or (value.dim() and value.shape != parameter.shape):
+            raise UserError(f"the saved training state is not this model's: {key} has no place in it")
         device = (
             torch.device("cpu") if value.dim() == 0 and parameter.device.type == "cpu" else parameter.device
         )

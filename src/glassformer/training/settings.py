@@ -60,6 +60,8 @@ class TrainConfig:
         for name in ("steps", "warmup", "weight_decay", "clip", "patience", "sample", "seed", "lr", "min_lr"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}")
+        if self.seed >= 1 << 63:
+            raise ValueError(f"seed must be below 2^63, not {self.seed}")
         for name in ("beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must lie in [0, 1), not {getattr(self, name)}")

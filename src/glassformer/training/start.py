@@ -16,7 +16,7 @@ from ..data.corpus import Advance, Corpus
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
 from ..models import GPT, Decoder, DecoderConfig
-from ..store.run import Checkpoint, Run
+from ..store.run import LOCK, Checkpoint, Run
 from . import runtime
 from .log import LOG
 from .loop import Progress, Training
@@ -47,7 +47,11 @@ def begun(
     changed = config.override(parts, assignments)
     _refuse_new_shape(parts["model"], changed["model"], fixed=base is not None)
     run = Run(out)
-    with sources.opened(texts) as paths, _nothing_left_behind(run):
+    if base is not None and _tokens(changed["data"]) != _tokens(parts["data"]):
+        raise UserError("a fine-tuned model keeps its tokenizer; leave out tokenizer and bpe_vocab_size")
+    _refuse_what_stands_there(run)
+    missing = [path for path in (out, *out.parents) if not path.exists()]
+    with sources.opened(texts) as paths, run.locked(), _nothing_left_behind(run, missing):
         data: DataConfig = changed["data"]
         tokenizer = base.tokenizer() if base is not None else data.tokenizer
         with progress() as advance:
@@ -73,8 +77,10 @@ def resumed(folder: Path, assignments: Sequence[str] = ()) -> Training:
     parts = _parts_of(last, fresh=False)
     train: TrainConfig = config.override({"train": parts["train"]}, assignments)["train"]
     text = corpus.load(folder / DATA)
+    if text.tokenizer.to_json() != last.tokenizer().to_json():
+        raise UserError(f"{folder / DATA} was encoded by another tokenizer than that of {last.folder}")
     training = _training(run, last.decoder(), last.family, text, train, parts["data"])
-    progress = Progress(**last.settings["progress"])
+    progress = config.from_dict(Progress, last.settings.get("progress"))
     if progress.step < train.steps and train != parts["train"]:
         progress.outcome, progress.stale = "stopped", 0
     training.restore(last.training_tensors(), progress)
@@ -89,8 +95,12 @@ def _parts_of(checkpoint: Checkpoint, fresh: bool = True) -> dict[str, Any]:
     train = config.from_dict(TrainConfig, given["train"]) if trained else preset("base")["train"]
     if fresh:
         train = dataclasses.replace(train, lr=train.lr * FINE_TUNING_RATE)
-    data = config.from_dict(DataConfig, given["data"]) if trained else DataConfig()
+    data = config.from_dict(DataConfig, given.get("data")) if trained else DataConfig()
     return {"model": checkpoint.shape, "train": train, "data": data}
+
+
+def _tokens(data: DataConfig) -> tuple[str, int]:
+    return data.tokenizer, data.bpe_vocab_size
 
 
 def _refuse_new_shape(before: DecoderConfig, after: DecoderConfig, fixed: bool) -> None:
@@ -128,8 +138,7 @@ def _training(
     return Training(run, model, text.tokenizer, task, train, settings, runtime.choose(train))
 
 
-@contextmanager
-def _nothing_left_behind(run: Run) -> Iterator[None]:
+def _refuse_what_stands_there(run: Run) -> None:
     folder = run.folder
     if run.exists():
         raise UserError(
@@ -137,18 +146,23 @@ def _nothing_left_behind(run: Run) -> Iterator[None]:
         )
     if folder.exists() and not (folder.is_dir() and all(map(_ours, folder.iterdir()))):
         raise UserError(f"{folder} is no run folder and not empty; choose another --out")
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+
+
+@contextmanager
+def _nothing_left_behind(run: Run, missing: list[Path]) -> Iterator[None]:
+    """Delete what was made if it comes to no checkpoint; `missing` are the folders that were not there."""
     try:
         yield
     except BaseException:
         if not run.exists():
-            shutil.rmtree(missing[-1] if missing else folder / DATA, ignore_errors=True)
+            for path in missing[-1:] or (run.folder / DATA, run.folder / LOCK):
+                shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
         raise
 
 
 def _ours(path: Path) -> bool:
     """Whether a kill before the first checkpoint may have left this."""
-    return path.name.startswith((DATA, "step-")) or path.suffix == ".partial" or path.name == LOG
+    return path.name.startswith((DATA, "step-")) or path.suffix == ".partial" or path.name in (LOG, LOCK)
 
 
 def describe(training: Training) -> str:
