@@ -152,6 +152,9 @@ def test_effects_are_measured_after_their_cost_is_told(
     assert "28 edges, each cut and zeroed: 56 passes" in measured.err
     assert measured.out.startswith("target ␣ after token 6 (t)")
     assert len((tmp_path / "e.csv").read_text(encoding="utf-8").splitlines()) == 29
+    long = glassformer("effect", run_folder, "the cat sees the mouse", "--head", 0, "--layer", 0)
+    assert "the text has 22 tokens; measured are the last 8, counted from 0" in long.err
+    assert long.out.startswith("target")
     some = glassformer("effect", run_folder, "the cat", "--layer", 1, "--head", 0, "--query", "all")
     assert "28 edges" in some.err
 

@@ -1,13 +1,17 @@
 """`glassformer` and `python -m glassformer`: run a verb, and say what went wrong in one line."""
 
+import os
+import pathlib
 import sys
 
 
 def main() -> None:
     """Exit codes: 0 done, 1 the machine failed (disk full), 2 the user's mistake, 130 stopped by Ctrl-C."""
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us: nobody listens
+            setattr(sys, name, pathlib.Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
         # A console that cannot show a character must not end the program.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        getattr(sys, name).reconfigure(errors="backslashreplace")
     import click
 
     from .cli import cli
@@ -22,6 +26,10 @@ def main() -> None:
         code = 2
     except (click.Abort, KeyboardInterrupt):
         code = _say("stopped", 130)
+    except RuntimeError as error:  # torch has no class of its own for a CPU without memory
+        if "allocate memory" not in str(error):
+            raise
+        code = _say("not enough memory for a model of this size", 2)
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         code = _say(f"{error.strerror or error}{where}", 1)

@@ -11,6 +11,8 @@ from typing import Literal
 from rich.console import Console
 from rich.progress import Progress
 
+from .errors import UserError
+
 console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 """For people. Results go to standard output, so that they can be piped."""
 
@@ -37,6 +39,8 @@ def spoken(argument: str) -> str:
 def read_argument(text: str) -> str:
     """The text given as an argument; "-" stands for standard input."""
     if text == "-":
+        if sys.stdin is None:
+            raise UserError("standard input is closed")
         return sys.stdin.buffer.read().decode("utf-8-sig", "surrogateescape").replace("\r\n", "\n")
     return spoken(text)
 

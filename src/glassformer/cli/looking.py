@@ -142,7 +142,10 @@ def effect(
     from ..terminal import console, progress, read_argument, spoken
 
     model, tokenizer = load_decoder(run, checkpoint, device)
-    ids = [int(i) for i in tokenizer.encode(read_argument(text))]
+    every = [int(i) for i in tokenizer.encode(read_argument(text))]
+    ids = every[-model.config.context :]
+    if len(ids) < len(every):
+        console.print(f"the text has {len(every)} tokens; measured are the last {len(ids)}, counted from 0")
     queries = measuring.queries(query, len(ids))
     plan = measuring.plan(model, len(ids), layers=layers or None, heads=heads or None, queries=queries)
     wanted = None if target is None else report.target_id(tokenizer, spoken(target))

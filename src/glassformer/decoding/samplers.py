@@ -71,8 +71,10 @@ class Sampler:
             raise UserError(f"top_k must be 0 (off) or more, not {self.top_k}")
         if self.top_p is not None and not 0 <= self.top_p <= 1:
             raise UserError(f"top_p must lie between 0 and 1, not {self.top_p}")
-        if not 0 < self.repetition_penalty < math.inf:
-            raise UserError(f"repetition_penalty must be above 0, not {self.repetition_penalty}")
+        if not 0.01 <= self.repetition_penalty <= 100:
+            raise UserError(
+                f"repetition_penalty must lie between 0.01 and 100, not {self.repetition_penalty}"
+            )
 
     def filtered(self, logits: Tensor) -> Tensor:
         """The logits that are drawn from, for a temperature above 0."""

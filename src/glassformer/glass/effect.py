@@ -126,6 +126,8 @@ def plan(
     Raises UserError for a layer, head or query that is not there.
     """
     c = model.config
+    if n_tokens > c.context:
+        raise UserError(f"the text has {n_tokens} tokens, the model sees at most {c.context} at once")
     chosen_layers = _chosen("layer", layers, range(c.n_layers), c.n_layers)
     chosen_heads = _chosen("head", heads, range(c.n_heads), c.n_heads)
     chosen_queries = _chosen("query", queries, [n_tokens - 1], n_tokens)
