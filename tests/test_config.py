@@ -2,13 +2,15 @@
 
 import dataclasses
 import json
+import os
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 import pytest
 import torch
 
-from glassformer.config import from_dict, override, to_dict
+from glassformer.config import LIMIT, from_dict, override, read_object, to_dict
 from glassformer.errors import UserError
 from glassformer.models import GPT, GPTConfig
 from glassformer.models.presets import PRESETS
@@ -80,8 +82,83 @@ def test_wrong_values_are_named(values, message):
 
 
 def test_a_value_that_has_no_default_must_be_there():
-    with pytest.raises(UserError, match=r"GPTConfig: .*'vocab_size'"):
+    with pytest.raises(UserError, match=r"GPTConfig lacks vocab_size$"):
         from_dict(GPTConfig, {"n_layers": 2})
+
+
+DAMAGED = [
+    ("", "it is no JSON text"),
+    ('{"a": 1', "it is no JSON text"),
+    ("\ufeff{}", "it is no JSON text"),
+    ("[{}]", "it holds no JSON object"),
+    ("null", "it holds no JSON object"),
+    ('{"a": {"b": 1, "c": 2, "b": 1}}', "it is no JSON text: 'b' stands there twice"),
+    ('{"a": NaN}', "it is no JSON text: NaN is no number that can be used"),
+    ('{"a": [-Infinity]}', "it is no JSON text: -Infinity is no number that can be used"),
+    ('{"a": 1e999}', "it is no JSON text: 1e999 is no number that can be used"),
+    (f'{{"a": {"9" * 5000}}}', "it is no JSON text"),
+    (r'{"a": ["\udc00"]}', r"it is no JSON text: \\udc00 is half a character"),
+    (r'{"\ud800": 1}', r"it is no JSON text: \\ud800 is half a character"),
+    ('{"a":' * 64 + "{}" + "}" * 64, "it is nested too deep"),
+    ('{"a":' + "[" * 100_000, "it is nested too deep"),
+    (f'{{"a": "{"x" * 99}"}}', "it has more than 100 bytes"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), DAMAGED)
+def test_a_damaged_json_file_is_named_in_one_line(text, message, tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=rf"x\.json is damaged: {message}") as error:
+        read_object(path, 100 if len(text) < 200 else LIMIT)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 400
+
+
+def test_what_is_no_text_file_is_named(tmp_path):
+    path = tmp_path / "x.json"
+    with pytest.raises(UserError, match=r"x\.json: No such file"):
+        read_object(path)
+    path.write_bytes(b'{"a": "\xff"}')
+    with pytest.raises(UserError, match=r"x\.json is damaged: not UTF-8 at byte 7"):
+        read_object(path)
+    with pytest.raises(UserError, match="is no file"):
+        read_object(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UserError, match="pipe is no file"):
+        read_object(tmp_path / "pipe")
+
+
+def test_an_object_is_what_json_says_and_knows_its_file(tmp_path):
+    path = tmp_path / "x.json"
+    values = {"steps": 3, "rate": 1.5, "note": "字 \U0001f600", "betas": [0.5, 0.25]}
+    nested = '{"a":' * 62 + json.dumps(values) + "}" * 62
+    for text in (json.dumps(values), json.dumps(values, ensure_ascii=False), nested):
+        path.write_text(text, encoding="utf-8")
+        assert read_object(path) == json.loads(text)
+    path.write_text(json.dumps({"training": values}), encoding="utf-8")
+    assert from_dict(Training, read_object(path)["training"]) == Training(
+        3, 1.5, note=values["note"], betas=(0.5, 0.25)
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"steps": "3"}, "steps = '3': expected a whole number"),
+        ({"steps": 0}, "Training: steps must be at least 1"),
+        ({"steps": 10**30}, r"steps = 1000\d+ is beyond what can be used"),
+        ({"rate": 10**400}, r"rate = 1000\d+\.\.\.0+ is beyond what can be used"),
+        ({"note": ["x" * 9999]}, r"note = \['x+\.\.\.x+'\]: expected a text or none"),
+        ({"order": [["straight"]]}, "order = .* expected shuffled"),
+        ({"zzz": 1}, "unknown key in Training 'zzz'"),
+    ],
+)
+def test_a_wrong_value_of_a_file_names_the_file_once(values, message, tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"training": values}), encoding="utf-8")
+    with pytest.raises(UserError, match=rf"^{re.escape(str(path))}: {message}"):
+        from_dict(Training, read_object(path)["training"])
 
 
 @pytest.mark.parametrize(
@@ -131,8 +208,8 @@ def test_the_last_setting_wins():
     [
         ("steps", "'steps' is no setting; write key=value"),
         ("n_layer=3", "unknown setting 'n_layer'; did you mean 'n_layers'?"),
-        ("model.n_layer=3", "unknown setting 'model.n_layer'; did you mean 'model.n_layers'?"),
-        ("modle.n_layers=3", "did you mean 'model.n_layers'?"),
+        ("model.n_layer=3", "unknown setting 'model.n_layer'; did you mean 'n_layers'?"),
+        ("modle.n_layers=3", "did you mean 'n_layers'?"),
         ("seed=3", "'seed' is a setting of training and sampling; write training.seed"),
         ("steps=many", "steps=many: expected a whole number"),
         ("steps=1.5", "steps=1.5: expected a whole number"),
@@ -156,10 +233,17 @@ def test_wrong_settings_are_named(assignment, message):
     [
         *(({name: 0}, f"{name} must be at least 1, not 0") for name in ("vocab_size", "context", "n_layers")),
         *(({name: 0}, f"{name} must be at least 1, not 0") for name in ("n_heads", "d_model", "d_inner")),
-        *(({name: 0.0}, f"{name} must be above 0") for name in ("norm_eps", "rotary_base")),
+        *(
+            ({name: (1 << 24) + 1}, f"{name} must be at most 16777216, not 16777217")
+            for name in ("vocab_size", "context", "d_inner", "n_kv_heads", "d_model", "n_heads")
+        ),
+        ({"n_layers": 1025}, "n_layers must be at most 1024, not 1025"),
+        ({"n_layers": 10**4000}, r"n_layers must be at most 1024, not 1000\d+\.\.\."),
+        ({"norm_eps": 0.0}, "norm_eps must be above 0"),
+        *(({"rotary_base": base}, "rotary_base must lie between 1e-06 and 1e.12") for base in (0.0, 1e13)),
         ({"n_heads": 3}, "n_heads = 3 must divide d_model = 128"),
         ({"n_kv_heads": 3}, "n_kv_heads = 3 must divide n_heads = 4"),
-        ({"n_kv_heads": 0}, "n_kv_heads = 0 must divide n_heads = 4"),
+        ({"n_kv_heads": 0}, "n_kv_heads must be at least 1, not 0"),
         ({"n_heads": 128}, "even d_model / n_heads, not 1"),
         *(({"dropout": p}, r"\[0, 1\), not") for p in (-0.1, 1.0, float("nan"))),
         ({"activation": "Gelu"}, r"activation must be relu \| gelu .*, not 'Gelu'"),

@@ -152,15 +152,25 @@ def test_a_damaged_token_file_is_named_and_not_lent(how, prepare):
 
 
 @pytest.mark.parametrize(
-    "content", [None, "", "[]", "3", "{}", '{"key": "', '{"key": "x", "dtype": "uint16"}']
+    "content",
+    [
+        None,
+        *("", "[]", "3", "{}", '{"key": "', '{"key": "x", "dtype": "uint16"}'),
+        *({name: None} for name in ("key", "dtype", "n_tokens", "content")),
+        *({"dtype": dtype} for dtype in ("O", "float16", "int16", ["uint16"])),
+        *({"n_tokens": n} for n in (-5, "5", 1e30, 10**30)),
+        {"more": 1},
+    ],
 )
 def test_a_damaged_description_is_named(content, prepare):
     prepare(b"abc")
     meta = prepare.folder("a") / "corpus.json"
+    if isinstance(content, dict):
+        content = json.dumps(json.loads(meta.read_text(encoding="utf-8")) | content)
     meta.unlink()
     if content is not None:
         meta.write_text(content, encoding="utf-8")
-    with pytest.raises(UserError, match="runs/a/data holds no encoded text that can be read"):
+    with pytest.raises(UserError, match=r"runs/a/data/(corpus\.json|tokens\.bin is)"):
         corpus.load(prepare.folder("a"))
     assert prepare(b"abc").meta.n_tokens == 5
 
@@ -172,6 +182,7 @@ def test_a_damaged_description_is_named(content, prepare):
         ([b"ab", b"c\xff"], {"tokenizer": "bpe"}, r"1\.txt: not UTF-8 at byte 1"),
         ([b"ab", b"c"], {"tokenizer": CharTokenizer("ab")}, r"1\.txt: the vocabulary .* lacks 'c'"),
         ([b"ab"], {"tokenizer": "bpe", "vocab_size": 256}, "at least 257"),
+        ([b"aaaa", b"a"], {"tokenizer": "auto"}, "one distinct character; nothing can be learned from it"),
     ],
 )
 def test_failure_leaves_what_was_there(texts, options, message, prepare):

@@ -2,6 +2,7 @@
 
 import io
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -238,3 +239,27 @@ def test_standard_input_may_not_be_empty(monkeypatch):
     stdin(monkeypatch, b"")
     with pytest.raises(UserError, match="standard input is empty"), sources.opened(["-"]):
         pass
+
+
+def test_a_pipe_is_read_like_a_file(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes("春眠".encode()), daemon=True)
+    writer.start()
+    with sources.opened([str(pipe)]) as paths:
+        assert "".join(sources.read(paths[0])) == "春眠"
+    writer.join(10)
+    with pytest.raises(UserError, match="/dev/null is empty"), sources.opened(["/dev/null"]):
+        pass
+
+
+def test_a_folder_that_may_not_be_read_is_named(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("text", encoding="utf-8")
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", refuse)
+        with pytest.raises(UserError, match="Permission denied"):
+            list(sources._files(tmp_path))

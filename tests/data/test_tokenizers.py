@@ -1,6 +1,9 @@
 """Tokenizers: exact round trips, END only when asked for, labels that never show half a character."""
 
 import json
+import os
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -13,6 +16,8 @@ from glassformer.errors import UserError
 
 TRAINING_TEXT = f"the cat sat on the mat, don't!\n\n  字字字 你好 \t😀 {END} " * 20
 BPE = BPETokenizer.train(iter([TRAINING_TEXT]), 300)
+BPE_WITH_A_GAP = json.loads(BPE.to_json())
+BPE_WITH_A_GAP["model"]["vocab"]["a a"] = 900
 FAMILY = "👨\u200d👩\u200d👧"
 ODD = ["ﬁ①Ａ㋀", "e\u0301", FAMILY, "\ufeffa\ufffdb", "a\r\nb\rc", "a\u2028b\fc\x85", "\x00\x1c", END, ""]
 
@@ -103,14 +108,38 @@ def test_saved_and_loaded_it_is_the_same(kind, tmp_path):
         b'{"model": {"type": "BPE"}}',
         BPE.to_json().replace(END, "<|other|>").encode(),
         BPE.to_json()[:-20].encode(),
+        rb'{"kind": "chars", "characters": "a\ud800"}',
+        b'{"kind": "chars", "characters": null}',
+        b'{"kind": "chars", "characters": "abba"}',
+        b'{"kind": "chars", "characters": "ba"}',
+        b'{"kind": "chars", "kind": "bytes", "characters": "ab"}',
+        b'{"kind": ["bytes"]}',
+        b'{"kind": "library", "spec": null, "roles": {}, "opens": true}',
+        b'{"kind": "library", "spec": {}, "roles": {"eos": [0]}, "opens": true}',
+        b'{"kind": "library", "roles": {}, "opens": 1}',
+        b"[" * 100_000,
+        *(
+            json.dumps({**json.loads(BPE.to_json()), **changes}).encode()
+            for changes in (
+                {"model": None},
+                {"pre_tokenizer": None},
+                {"decoder": {"type": "Rhyme"}},
+                {"normalizer": {"type": "Lowercase"}},
+                {"normalizer": {"type": "NFC"}},
+            )
+        ),
+        json.dumps(BPE_WITH_A_GAP).encode(),
     ],
 )
 def test_a_damaged_tokenizer_is_named(content, tmp_path):
     with pytest.raises(UserError, match=r"holds no tokenizer\.json"):
         tokenizers.load(tmp_path)
     (tmp_path / "tokenizer.json").write_bytes(content)
-    with pytest.raises(UserError, match=r"tokenizer\.json (is no|describes none)"):
+    with pytest.raises(
+        UserError, match=r"tokenizer\.json (is no|is damaged|cannot be used|describes none)"
+    ) as error:
         tokenizers.load(tmp_path)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -119,14 +148,14 @@ def test_a_damaged_tokenizer_is_named(content, tmp_path):
         (["春天".encode(), b" the"], ["春天", "␣the"]),
         (["字".encode()[i : i + 1] for i in range(3)], ["字 1/3", "字 2/3", "字 3/3"]),
         ([b"\xe5\xad", b"\x97"], ["字 1–2/3", "字 3/3"]),
-        ([b"a\xe5", b"\xad\x97b"], ["a字 1/3", "字 2–3/3b"]),
-        ([b"\xf0\x9f\x98", b"\x80!"], ["😀 1–3/4", "😀 4/4!"]),
+        ([b"a\xe5", b"\xad\x97b"], ["a 字 1/3", "字 2–3/3 b"]),
+        ([b"\xf0\x9f\x98", b"\x80!"], ["😀 1–3/4", "😀 4/4 !"]),
         ([b" \n\t\r"], ["␣⏎⇥␍"]),
-        ([b"\x00", b"\x7f", "\u200d\u2028\xa0".encode()], ["U+0000", "U+007F", "U+200DU+2028U+00A0"]),
-        (["e\u0301".encode(), "❤\ufe0f".encode()], ["eU+0301", "❤U+FE0F"]),
+        ([b"\x00", b"\x7f", "\u200d\u2028\xa0".encode()], ["U+0000", "U+007F", "U+200D U+2028 U+00A0"]),
+        (["e\u0301".encode(), "❤\ufe0f".encode()], ["e U+0301", "❤ U+FE0F"]),
         ([b"\xcc", b"\x81"], ["U+0301 1/2", "U+0301 2/2"]),
-        ([b"\xff", b"\x97", b"a\xe5"], ["0xFF", "0x97", "a0xE5"]),
-        ([b"\xe5", None, b"\xad\x97"], ["0xE5", END, "0xAD0x97"]),
+        ([b"\xff", b"\x97", b"a\xe5"], ["0xFF", "0x97", "a 0xE5"]),
+        ([b"\xe5", None, b"\xad\x97"], ["0xE5", END, "0xAD 0x97"]),
         ([None], [END]),
         ([b"", b"a"], ["", "a"]),
         ([], []),
@@ -167,13 +196,19 @@ def test_decode_marks_what_is_no_character():
     assert ByteTokenizer().decode([97, 0xF0, 0x9F, 98]) == "a\ufffdb"
 
 
-@pytest.mark.parametrize(("distinct", "kind"), [(1, "chars"), (10_000, "chars"), (10_001, "bpe")])
+@pytest.mark.parametrize(("distinct", "kind"), [(2, "chars"), (10_000, "chars"), (10_001, "bpe")])
 def test_auto_counts_distinct_characters(distinct, kind):
     pieces = ["".join(chr(0x4E00 + i) for i in range(a, distinct, 2)) for a in range(2)] * 2
     made = choose("auto", lambda: iter(pieces), 300)
     assert made.kind == kind
     assert made.vocab_size == (distinct + 1 if kind == "chars" else 300)
     assert choose("chars", lambda: iter(pieces), 300).vocab_size == distinct + 1
+
+
+@pytest.mark.parametrize("kind", ["auto", "chars"])
+def test_a_text_of_one_character_teaches_nothing(kind):
+    with pytest.raises(UserError, match="the text has one distinct character; nothing can be learned"):
+        choose(kind, lambda: iter(["aa", "a"]), 300)
 
 
 @pytest.mark.parametrize("kind", ["bytes", "bpe"])
@@ -230,3 +265,26 @@ def test_the_files_are_plain_json():
     assert json.loads(CharTokenizer("b字a").to_json()) == {"kind": "chars", "characters": "ab字"}
     assert json.loads(ByteTokenizer().to_json()) == {"kind": "bytes"}
     assert json.loads(BPE.to_json())["normalizer"] is None
+
+
+def test_a_text_without_spaces_is_cut_into_words_that_can_be_learned():
+    tokenizer = BPETokenizer.train(iter(["春眠不覺曉" * 400]), 300)
+    longest = max(len(tokenizer.token_bytes(token).decode("utf-8", "ignore")) for token in range(300))
+    assert longest <= 64
+    text = "春眠不覺曉" * 77 + " " * 200 + "x" * 100
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+def test_learning_can_be_stopped_and_hands_on_what_fails():
+    held = threading.Event()
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        tokenizers._interruptibly(held.wait)
+    held.set()
+
+    def texts():
+        yield "some text"
+        raise UserError("the file is gone")
+
+    with pytest.raises(UserError, match="the file is gone"):
+        BPETokenizer.train(texts(), 300)

@@ -107,14 +107,27 @@ def test_a_shard_that_is_missing_cut_or_wrong_is_named(folder):
 @pytest.mark.parametrize(
     ("index", "message"),
     [
-        ("{", "is damaged: it has no weight_map"),
-        ("[]", "is damaged: it has no weight_map"),
-        ('{"weight_map": {"a": 3}}', "names 3, which is no file of the folder itself"),
-        (
-            '{"weight_map": {"a": "../other.safetensors"}}',
-            "'../other.safetensors', which is no file of the folder",
+        ("{", "is damaged: it is no JSON text"),
+        ("[]", "is damaged: it holds no JSON object"),
+        ("{}", "is damaged: it has no weight_map"),
+        ('{"weight_map": ["a"]}', "is damaged: it has no weight_map"),
+        *(
+            (
+                json.dumps({"weight_map": {"a": file}}),
+                f"names {file!r}, which is no safetensors file of the fold",
+            )
+            for file in (
+                3,
+                None,
+                [],
+                "../other.safetensors",
+                "/etc/passwd",
+                "..",
+                "",
+                "a\0.safetensors",
+                "a.bin",
+            )
         ),
-        ('{"weight_map": {"a": "/etc/passwd"}}', "'/etc/passwd', which is no file of the folder"),
     ],
 )
 def test_a_damaged_index_is_named(index, message, folder):
@@ -162,7 +175,7 @@ def test_what_is_missing_or_damaged_is_named(folder, tmp_path):
     (folder / "model.safetensors").unlink()
     assert "holds no model.safetensors" in refused(folder)
     (folder / "config.json").write_text("[1]", encoding="utf-8")
-    assert "config.json is damaged: it holds no settings" in refused(folder)
+    assert "config.json is damaged: it holds no JSON object" in refused(folder)
     (folder / "config.json").write_text("{", encoding="utf-8")
     assert "config.json is damaged: it is no JSON text" in refused(folder)
     (folder / "config.json").unlink()

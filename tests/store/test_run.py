@@ -22,7 +22,8 @@ from glassformer.store.load import load
 from glassformer.store.run import Run
 
 SHAPE = GPTConfig(5, context=4, n_layers=1, n_heads=1, d_model=4)
-SETTINGS = {"family": "gpt", "model": to_dict(SHAPE), "train": {"lr": 0.1}}
+TRAINED = {"train": {"lr": 0.1}, "data": {}, "progress": {}}
+SETTINGS = {"family": "gpt", "model": to_dict(SHAPE), **TRAINED}
 FILES = ["config.json", "model.safetensors", "tokenizer.json", "training.safetensors"]
 
 
@@ -132,9 +133,26 @@ def test_a_damaged_config_is_named(raw, run):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"family": "gtp"}, r"step-1/config\.json: unknown family 'gtp'; known: gpt"),
-        ({"model": None}, r"step-1/config\.json is damaged"),
-        ({"model": {**to_dict(SHAPE), "d_modell": 4}}, "'d_modell'; did you mean 'd_model'"),
+        *(
+            ({"family": family}, rf"step-1/config\.json: unknown family {shown}; known: gpt")
+            for family, shown in [("gtp", "'gtp'"), (["gpt"], r"\['gpt'\]"), (None, "None"), ({}, r"\{\}")]
+        ),
+        *(
+            ({part: value}, rf"step-1/config\.json is damaged: '{part}' is missing in it, or no object")
+            for part in ("model", *TRAINED)
+            for value in (None, [], "x")
+        ),
+        *(
+            ({"model": {**to_dict(SHAPE), **wrong}}, rf"step-1/config\.json: {message}")
+            for wrong, message in [
+                ({"d_modell": 4}, "unknown key in GPTConfig 'd_modell'; did you mean 'd_model'"),
+                ({"n_layers": "4"}, "n_layers = '4': expected a whole number"),
+                ({"n_layers": 10**12}, "GPTConfig: n_layers must be at most 1024, not 1000000000000"),
+                ({"d_model": 10**30}, r"d_model = 1000\d+ is beyond what can be used"),
+                ({"norm_eps": 10**400}, r"norm_eps = 1000\d+\.\.\.0+ is beyond what can be used"),
+                ({"norm": ["rmsnorm"]}, r"norm = \['rmsnorm'\]: expected layernorm \| rmsnorm"),
+            ]
+        ),
         ({"model": {**to_dict(SHAPE), "d_model": 8}}, r"model\.safetensors: .* the model needs \(5, 8\)"),
     ],
 )
@@ -143,6 +161,33 @@ def test_a_config_of_another_model_is_refused(changes, message, run):
     path.write_text(json.dumps({**run.checkpoint("1").settings, **changes}), encoding="utf-8")
     with pytest.raises(UserError, match=message):
         load(run.folder, device="cpu")
+
+
+def test_a_part_that_is_left_out_is_named(run):
+    path = run.folder / "step-1" / "config.json"
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    for part in ("model", "data", "progress"):
+        kept = {key: value for key, value in whole.items() if key != part}
+        path.write_text(json.dumps(kept), encoding="utf-8")
+        with pytest.raises(UserError, match=rf"config\.json is damaged: '{part}' is missing"):
+            run.checkpoint("1")
+    imported = {key: value for key, value in whole.items() if key not in TRAINED}
+    path.write_text(json.dumps(imported), encoding="utf-8")
+    assert weights_are(run.checkpoint("1").model(), 1)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"step-", b"step-1\n2", b"step-../x", b"step-" + b"9" * 300, b"\xff"]
+)
+def test_a_damaged_pointer_is_named_with_the_steps(content, run):
+    (run.folder / "last").write_bytes(content)
+    with pytest.raises(UserError, match=r"last is damaged: it should say step-N; there are the steps 1, 2$"):
+        run.checkpoint("last")
+
+
+def test_a_step_with_a_name_too_long_is_not_there(run):
+    with pytest.raises(UserError, match=r"no checkpoint 9+; there are"):
+        run.checkpoint("9" * 300)
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -11,10 +11,12 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import config
 from ..errors import UserError
 from . import sources, tokenizers
 from .tokenizers import Tokenizer
@@ -32,7 +34,7 @@ class Meta:
     `content` is the digest of what came of it, the tokens and the tokenizer."""
 
     key: str
-    dtype: str
+    dtype: Literal["uint16", "uint32"]
     n_tokens: int
     n_documents: int
     n_bytes: int
@@ -90,7 +92,7 @@ def prepare(
 def load(folder: Path) -> Corpus:
     """The corpus that `prepare` left in a folder."""
     try:
-        meta = Meta(**json.loads((folder / META).read_text(encoding="utf-8")))
+        meta = config.from_dict(Meta, config.read_object(folder / META))
         size, expected = (folder / TOKENS).stat().st_size, meta.n_tokens * np.dtype(meta.dtype).itemsize
         if size != expected:
             raise UserError(
@@ -100,7 +102,7 @@ def load(folder: Path) -> Corpus:
         if _content(folder) != meta.content:
             raise UserError(f"{folder} is damaged: its tokens or its tokenizer are not those that were saved")
         tokens = np.memmap(folder / TOKENS, dtype=meta.dtype, mode="r")
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise UserError(f"{folder} holds no encoded text that can be read: {error}") from None
     return Corpus(tokens, tokenizers.load(folder), meta)
 
@@ -116,7 +118,7 @@ def _encode(
     if isinstance(tokenizer, str):
         tokenizer = tokenizers.choose(tokenizer, lambda: _texts(paths, "reading", advance), vocab_size)
     tokenizer.save(folder)
-    dtype = np.dtype(np.uint16 if tokenizer.vocab_size <= 1 << 16 else np.uint32)
+    dtype: Literal["uint16", "uint32"] = "uint16" if tokenizer.vocab_size <= 1 << 16 else "uint32"
     start, end = (np.array([token], dtype).tobytes() for token in (tokenizer.start, tokenizer.end))
     n_tokens, n_bytes = 0, 0
     with (folder / TOKENS).open("wb") as file:
@@ -136,7 +138,7 @@ def _encode(
             n_tokens += 1
         file.flush()
         os.fsync(file.fileno())
-    meta = Meta(key, dtype.name, n_tokens, len(paths), n_bytes, _content(folder))
+    meta = Meta(key, dtype, n_tokens, len(paths), n_bytes, _content(folder))
     (folder / META).write_text(json.dumps(asdict(meta), indent=1), encoding="utf-8", newline="\n")
 
 
@@ -182,10 +184,10 @@ def _content(folder: Path) -> str:
 def _holds(folder: Path, key: str) -> bool:
     """Whether the text that `key` names lies in a folder, whole."""
     try:
-        if json.loads((folder / META).read_text(encoding="utf-8"))["key"] != key:
+        if config.read_object(folder / META).get("key") != key:
             return False
         load(folder)
-    except (OSError, ValueError, KeyError, TypeError, UserError):
+    except UserError:
         return False
     return True
 

@@ -14,8 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UserError
-from .tokenizers import Ids, Tokenizer, byte_letters, labels_of, require_unicode
+from .tokenizers import (
+    Ids,
+    Tokenizer,
+    byte_letters,
+    labels_of,
+    open_library,
+    readable,
+    require_no_prefix,
+    require_unicode,
+)
 
 _SPACE = "▁"  # how Metaspace writes a space
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
@@ -37,14 +45,17 @@ class LibraryTokenizer(Tokenizer):
     def __init__(self, spec: str, roles: Roles, *, opens: bool) -> None:
         self._spec, self._opens = spec, opens
         self.roles = {role: tuple(ids) for role, ids in roles.items()}
-        self._library = _opened(spec)
+        described = json.loads(spec)
+        require_no_prefix(described)
+        _require_template(described)
+        self._library = open_library(spec)
         self._library.encode_special_tokens = True  # text that spells a special token is ordinary text
         vocabulary: dict[str, int] = self._library.get_vocab()
         self.vocab_size = max(vocabulary.values(), default=-1) + 1
         names = {token: name for name, token in vocabulary.items()}
         for role, ids in self.roles.items():
             for token in ids:
-                if token not in names:
+                if type(token) is not int or token not in names:
                     raise ValueError(f"it has no token {token}, which is to be {role}")
         ends = self.roles.get("eos") or self.roles.get("sep")
         if not ends:
@@ -54,7 +65,7 @@ class LibraryTokenizer(Tokenizer):
         special = {token for token, entry in added.items() if entry.special}
         special.update(token for ids in self.roles.values() for token in ids)
         self._special = {token: names[token] for token in special}
-        style = _style(json.loads(spec))
+        style = _style(described)
         self._joins = style in ("bytes", "plain")
         self._bytes = {
             token: name.encode() if token in added else _spelled(name, style)
@@ -68,10 +79,8 @@ class LibraryTokenizer(Tokenizer):
     @classmethod
     def read(cls, spec: str, roles: Roles, opens: bool, path: Path) -> "LibraryTokenizer":
         """The tokenizer of a file. Raises UserError, naming it, for one that cannot be read."""
-        try:
+        with readable(path, "cannot be used"):
             return cls(spec, roles, opens=opens)
-        except Exception as error:  # the library raises nothing more precise
-            raise UserError(f"{path} cannot be used: {str(error).splitlines()[0]}") from None
 
     @property
     def start(self) -> int:
@@ -105,7 +114,7 @@ class LibraryTokenizer(Tokenizer):
     def _hearing(self) -> Any:
         """The same once more, which hears special tokens: one that is switched to and fro would not be safe
         in threads."""
-        return _opened(self._spec)
+        return open_library(self._spec)
 
     @property
     def ends(self) -> frozenset[int]:
@@ -142,20 +151,14 @@ class LibraryTokenizer(Tokenizer):
         return json.dumps({"kind": self.kind, **parts}, ensure_ascii=False)
 
 
-def _opened(spec: str) -> Any:
-    from tokenizers import Tokenizer as Library
-
-    library = Library.from_str(spec)
-    library.no_truncation()  # a file may cut or fill up every text to a length that suited its maker
-    library.no_padding()
-    return library
-
-
 def _style(spec: Mapping[str, Any]) -> str:
     """How the file writes text in its tokens: "bytes", "metaspace", "plain", or the mark of a WordPiece."""
     steps = list(_steps(spec.get("decoder")))
     kinds = {step.get("type") for step in steps}
     if "ByteLevel" in kinds:
+        before = [*_steps(spec.get("normalizer")), *_steps(spec.get("pre_tokenizer"))]
+        if "ByteLevel" not in {step.get("type") for step in before}:
+            raise ValueError("its decoder undoes a ByteLevel that is missing among its pre_tokenizers")
         return "bytes"
     if "WordPiece" in kinds:
         return str(next(step["prefix"] for step in steps if step["type"] == "WordPiece"))
@@ -170,11 +173,22 @@ def _style(spec: Mapping[str, Any]) -> str:
     )
 
 
-def _steps(decoder: Any) -> Iterable[Mapping[str, Any]]:
-    if isinstance(decoder, dict):
-        yield decoder
-        for step in decoder.get("decoders", []):
-            yield from _steps(step)
+def _require_template(spec: Mapping[str, Any]) -> None:
+    """What stands around a text must have its ids: the library panics where it has none."""
+    for step in _steps(spec.get("post_processor")):
+        if step.get("type") == "TemplateProcessing":
+            pieces = [piece["SpecialToken"]["id"] for piece in step["single"] if "SpecialToken" in piece]
+            if lacking := {*pieces} - step["special_tokens"].keys():
+                raise ValueError(f"its post_processor does not say what {min(lacking)} is")
+
+
+def _steps(part: Any) -> Iterable[Mapping[str, Any]]:
+    """A part of a tokenizer, and those of which it is a sequence."""
+    if isinstance(part, dict):
+        yield part
+        for kind in ("normalizers", "pretokenizers", "processors", "decoders"):
+            for step in part.get(kind, []):
+                yield from _steps(step)
 
 
 _BYTE_OF = {letter: byte for byte, letter in enumerate(byte_letters())}

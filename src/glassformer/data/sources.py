@@ -2,6 +2,7 @@
 
 import codecs
 import glob
+import os
 import re
 import shutil
 import sys
@@ -9,6 +10,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, NoReturn
 
 from ..errors import UserError
 
@@ -30,34 +32,38 @@ def opened(sources: Sequence[str]) -> Iterator[list[Path]]:
     with tempfile.TemporaryDirectory(prefix="glassformer-") as spool:
         paths: list[Path] = []
         for source in dict.fromkeys(sources):
-            paths += [_spooled(Path(spool))] if source == "-" else _found(source)
+            paths += _found(source, Path(spool))
         if not paths:
             raise UserError("no text given; name files, folders, globs, or - for standard input")
         yield list({path.resolve(): path for path in paths}.values())
 
 
-def _spooled(folder: Path) -> Path:
-    if sys.stdin is None:
-        raise UserError("standard input is closed")
-    path = folder / "standard input"
+def _spooled(stream: BinaryIO, name: str, folder: Path) -> Path:
+    """What can be read only once, as a file."""
+    path = folder / name.replace("/", " ").strip()
     with path.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
+        shutil.copyfileobj(stream, file)
     if not path.stat().st_size:
-        raise UserError("standard input is empty")
+        raise UserError(f"{name} is empty")
     return path
 
 
-def _found(source: str) -> list[Path]:
+def _found(source: str, spool: Path) -> list[Path]:
     path = Path(source)
+    if not source:
+        raise UserError("an empty name is no text; name files, folders, globs, or - for standard input")
+    if source == "-":
+        if sys.stdin is None:
+            raise UserError("standard input is closed")
+        return [_spooled(sys.stdin.buffer, "standard input", spool)]
     if path.is_dir():
-        inside = sorted(
-            p
-            for p in path.rglob("*")
-            if p.suffix.lower() in SUFFIXES and p.is_file() and p.stat().st_size and not _hidden(p, path)
-        )
+        inside = sorted(p for p in _files(path) if p.suffix.lower() in SUFFIXES and p.stat().st_size)
         if not inside:
             raise UserError(f"{source} holds no text: no file that ends in {', '.join(sorted(SUFFIXES))}")
         return inside
+    if path.exists() and not path.is_file():  # a pipe or a device
+        with path.open("rb") as stream:
+            return [_spooled(stream, source, spool)]
     if path.exists():
         if not path.stat().st_size:
             raise UserError(f"{source} is empty")
@@ -70,8 +76,15 @@ def _found(source: str) -> list[Path]:
     raise UserError(f"{source}: no such file or folder")
 
 
-def _hidden(path: Path, root: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(root).parts)
+def _files(root: Path) -> Iterator[Path]:
+    """All files below a folder but hidden ones. Raises UserError for a folder that may not be read."""
+
+    def refuse(error: OSError) -> NoReturn:
+        raise UserError(f"{error.filename}: {error.strerror}")
+
+    for folder, folders, names in os.walk(root, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (p for name in names if not name.startswith(".") and (p := Path(folder, name)).is_file())
 
 
 def read(path: Path) -> Iterator[str]:
@@ -119,9 +132,11 @@ def _decoded(path: Path) -> Iterator[str]:
 
 def _not_utf8(path: Path, offset: int, error: UnicodeDecodeError) -> UserError:
     with path.open("rb") as file:
-        start = file.read(2)
-    if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        start = file.read(CHUNK)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         hint = "it looks like UTF-16."
+    elif b"\0" in start:
+        hint = "it looks like UTF-16 or no text at all."
     else:
         hint = "is it GBK, Big5 or Latin-1?"
     byte = error.object[error.start]

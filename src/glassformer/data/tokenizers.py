@@ -5,14 +5,18 @@ stands before, between and after documents. Text that merely spells it is ordina
 """
 
 import json
+import threading
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..config import parse_object, read_text
 from ..errors import UserError
 
 END = "<|endoftext|>"
@@ -20,6 +24,16 @@ FILE = "tokenizer.json"
 CHARACTER_LIMIT = 10_000
 """`auto` takes characters up to this many distinct ones; beyond it a vocabulary of characters is mostly
 rare ones that are hardly ever trained."""
+
+LIMIT = 32 << 20  # bytes of a tokenizer's file: those of the largest vocabularies have half of it
+_PROBE = "Don't  E\u0301\tÿ字\n😀 Ａ"
+
+WORDS = r"'(?:[stmd]|re|ve|ll)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+"""BPE joins letters within such words only: letters, digits or signs after at most one space (Radford et al.
+2019)."""
+
+LONGEST_WORD = r"[\s\S]{1,64}"
+"""Scripts without spaces make words of a whole paragraph; learning from those takes quadratic time."""
 
 Ids = NDArray[np.int64]
 
@@ -40,6 +54,11 @@ class Tokenizer(ABC):
     def ends(self) -> frozenset[int]:
         """The ids at which a text being written ends."""
         return frozenset((self.end,))
+
+    @property
+    def special(self) -> Mapping[int, str]:
+        """The special tokens and how they are spelled."""
+        return {self.end: END}
 
     @abstractmethod
     def _encode(self, text: str) -> Ids:
@@ -139,50 +158,74 @@ class BPETokenizer(Tokenizer):
     kind = "bpe"
 
     def __init__(self, spec: str) -> None:
-        from tokenizers import Tokenizer as Library
-
-        self._library = Library.from_str(spec)
+        require_no_prefix(json.loads(spec))
+        self._library = open_library(spec)
         self._library.encode_special_tokens = True  # a spelled-out END is ordinary text
         self._spec = spec
-        self.vocab_size = self._library.get_vocab_size()
         spelled: dict[str, int] = self._library.get_vocab()
+        self.vocab_size = len(spelled)
         if END not in spelled:
-            raise UserError(f"the tokenizer has no {END}")
+            raise ValueError(f"it has no {END}")
+        if {*spelled.values()} != {*range(self.vocab_size)}:
+            raise ValueError("its ids are not 0, 1, 2, …")
         self.end = spelled.pop(END)
         byte_of = {letter: byte for byte, letter in enumerate(byte_letters())}
         self._bytes = {token: bytes(byte_of[c] for c in letters) for letters, token in spelled.items()}
+        if self.decode(self._encode(_PROBE)) != _PROBE:
+            raise ValueError("it does not give back the text that it is given")
 
     @classmethod
     def train(cls, texts: Iterator[str], vocab_size: int) -> "BPETokenizer":
         """Learn merges from `texts` until the vocabulary, END included, has `vocab_size` entries."""
+        from tokenizers import Regex, decoders, models, pre_tokenizers, trainers
         from tokenizers import Tokenizer as Library
-        from tokenizers import decoders, models, pre_tokenizers, trainers
 
         alphabet = pre_tokenizers.ByteLevel.alphabet()
         if vocab_size <= len(alphabet):
-            raise UserError(f"vocab_size={vocab_size}: byte-level BPE needs at least {len(alphabet) + 1}")
+            raise UserError(f"bpe_vocab_size={vocab_size}: byte-level BPE needs at least {len(alphabet) + 1}")
         library = Library(models.BPE())
-        library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        library.decoder = decoders.ByteLevel()
-        library.train_from_iterator(
-            texts,
-            trainers.BpeTrainer(
-                vocab_size=vocab_size,
-                special_tokens=[END],
-                initial_alphabet=sorted(alphabet),
-                show_progress=False,
-            ),
+        library.pre_tokenizer = pre_tokenizers.Sequence(
+            [
+                *(pre_tokenizers.Split(Regex(rule), "isolated") for rule in (WORDS, LONGEST_WORD)),
+                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+            ]
         )
+        library.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(
+            vocab_size=vocab_size,
+            special_tokens=[END],
+            initial_alphabet=sorted(alphabet),
+            show_progress=False,
+        )
+        _interruptibly(lambda: library.train_from_iterator(texts, trainer))
         return cls(library.to_str())
 
     def _encode(self, text: str) -> Ids:
-        return np.array(self._library.encode(text).ids, dtype=np.int64)
+        return np.array(self._library.encode(text, add_special_tokens=False).ids, dtype=np.int64)
 
     def token_bytes(self, token: int) -> bytes:
         return self._bytes.get(token, b"")
 
     def to_json(self) -> str:
         return self._spec
+
+
+def _interruptibly(work: Callable[[], object]) -> None:
+    """Do what a library does without looking up; Ctrl-C leaves it behind."""
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:  # for the caller, whatever it is
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+    if failed:
+        raise failed[0]
 
 
 def require_unicode(text: str) -> None:
@@ -192,28 +235,57 @@ def require_unicode(text: str) -> None:
         raise UserError("the text holds bytes that are no valid UTF-8") from None
 
 
+def require_no_prefix(spec: Mapping[str, Any]) -> None:
+    """Raise ValueError for a BPE that marks pieces inside a word. None of those that we take has one, and
+    where merges do not fit it the library cuts characters in two, and may bring the whole process down."""
+    model = spec["model"]
+    if "merges" in model and model.get("continuing_subword_prefix"):
+        raise ValueError("its model has a continuing_subword_prefix, which is not supported beside merges")
+
+
+def open_library(spec: str) -> Any:
+    """A tokenizer of the library from the text of its file."""
+    from tokenizers import Tokenizer as Library
+
+    library = Library.from_str(spec)
+    library.no_truncation()  # a file may cut or fill up every text to a length that suited its maker
+    library.no_padding()
+    return library
+
+
+@contextmanager
+def readable(path: Path, otherwise: str) -> Iterator[None]:
+    """Make one UserError of all that the library raises for a file's sake, panics among it: it has no class
+    for them."""
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        fault = next(iter(str(error).splitlines()), type(error).__name__)[:200]
+        raise UserError(f"{path} {otherwise}: {fault}") from None
+
+
 def load(folder: Path) -> Tokenizer:
     """The tokenizer saved in a folder. Raises UserError where there is none, or none that can be read."""
     from .library import LibraryTokenizer
 
     path = folder / FILE
-    try:
-        text = path.read_text(encoding="utf-8")
-        spec = json.loads(text)
-    except FileNotFoundError:
-        raise UserError(f"{folder} holds no {FILE}") from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is no JSON text: {error}") from None
+    if not path.exists():
+        raise UserError(f"{folder} holds no {FILE}")
+    text = read_text(path, LIMIT)
+    spec = parse_object(text, path)
     match spec:
         case {"kind": "chars", "characters": str(characters)}:
-            return CharTokenizer(characters)
+            made = CharTokenizer(characters)
+            if made.characters != list(characters):
+                raise UserError(f"{path} is damaged: its characters are not in order, each once")
+            return made
         case {"kind": "bytes"}:
             return ByteTokenizer()
         case {"model": _}:
-            try:
+            with readable(path, "is no byte-level BPE that can be read"):
                 return BPETokenizer(text)
-            except Exception as error:  # the library raises nothing more precise
-                raise UserError(f"{path} is no byte-level BPE that can be read: {error}") from None
         case {"kind": "library", "spec": dict(), "roles": dict(roles), "opens": bool(opens)}:
             return LibraryTokenizer.read(json.dumps(spec["spec"], ensure_ascii=False), roles, opens, path)
     raise UserError(f"{path} describes none of the known tokenizers (chars, bytes, bpe, library)")
@@ -233,6 +305,8 @@ def choose(kind: str, texts: Callable[[], Iterator[str]], vocab_size: int) -> To
             if kind == "auto" and len(characters) > CHARACTER_LIMIT:
                 break
         else:
+            if len(characters) == 1:
+                raise UserError("the text has one distinct character; nothing can be learned from it")
             return CharTokenizer(characters)
     return BPETokenizer.train(texts(), vocab_size)
 
@@ -277,19 +351,27 @@ def _labels_of_run(run: list[bytes]) -> list[str]:
             owner += [(visible(character), i + 1, width) for i in range(width)]
     labels, at = [], 0
     for token in run:
-        label, place = "", 0
+        pieces: list[tuple[str, bool]] = []  # and whether it is a whole character
+        place = 0
         while place < len(token):
             name, first, width = owner[at + place]
             taken = min(width - first + 1, len(token) - place)
-            if taken == width:
-                label += name
-            else:
-                last = first + taken - 1
-                label += f"{name} {first}/{width}" if first == last else f"{name} {first}–{last}/{width}"
+            last = first + taken - 1
+            span = f" {first}/{width}" if first == last else f" {first}–{last}/{width}"
+            pieces.append((name if taken == width else name + span, taken == width and len(name) == 1))
             place += taken
-        labels.append(label)
+        labels.append(_beside(pieces))
         at += len(token)
     return labels
+
+
+def _beside(pieces: list[tuple[str, bool]]) -> str:
+    """Characters in one word, what is no whole character apart from its neighbours."""
+    label = ""
+    for i, (text, whole) in enumerate(pieces):
+        apart = i > 0 and not (whole and pieces[i - 1][1])
+        label += f" {text}" if apart else text
+    return label
 
 
 def byte_letters() -> str:

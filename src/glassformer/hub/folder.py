@@ -39,7 +39,7 @@ def open_folder(folder: str | Path, checkpoint: str = "best") -> Checkpoint:
     given = weights.read(path)
     try:
         shape = family.read(settings, given)
-    except ValueError as error:
+    except (ValueError, ArithmeticError) as error:
         raise UserError(f"{settings.path}: {error}") from None
     ours = {"family": family.model, "model": config.to_dict(shape)}
     return Published(path, 0, ours, family, settings, given)

@@ -121,6 +121,8 @@ def _rule(kind: str, rule: Settings, settings: Settings, context: int) -> Scalin
     # where none is named.
     named = next((s for s in (settings, rule) if s.has("original_max_position_embeddings")), None)
     original = context if named is None else named.whole("original_max_position_embeddings")
+    if named is not None and original < 1:
+        raise named.wrong("original_max_position_embeddings", "expected at least 1")
     match kind:
         case "linear":
             return Linear(rule.number("factor"))

@@ -56,11 +56,12 @@ class Names:
         in plain floating point.
         """
         every, once = dict(model.named_parameters(remove_duplicate=False)), dict(model.named_parameters())
+        first = {id(weight): name for name, weight in once.items()}
         rows = self._rows(every)
         given = self._canonical(theirs, {row.theirs for row in rows}, source)
         ours: dict[str, Tensor] = {}
         for row in rows:
-            tied_to = next(name for name, weight in once.items() if weight is every[row.ours[0]])
+            tied_to = first[id(every[row.ours[0]])]
             if row.theirs not in given:
                 if tied_to in ours:
                     continue

@@ -1,9 +1,10 @@
 """Which token begins, ends or fills up a text, as the files of a folder say it."""
 
-import json
 from pathlib import Path
 from typing import Any
 
+from ..config import parse_object, read_text
+from ..data.tokenizers import LIMIT
 from ..errors import UserError
 from .settings import Settings
 
@@ -38,14 +39,11 @@ def read(folder: Path, settings: Settings, spec: dict[str, Any]) -> dict[str, li
 def read_spec(folder: Path) -> tuple[str, dict[str, Any]]:
     """The text of `tokenizer.json`, and what it holds."""
     path = folder / TOKENIZER
-    try:
-        text = path.read_text(encoding="utf-8")
-        spec = json.loads(text)
-    except FileNotFoundError:
-        raise UserError(f"{folder} holds no {TOKENIZER}; save its tokenizer as a fast one") from None
-    except (ValueError, RecursionError):
-        raise UserError(f"{path} is damaged: it is no JSON text") from None
-    if not isinstance(spec, dict) or not isinstance(spec.get("model"), dict):
+    if not path.exists():
+        raise UserError(f"{folder} holds no {TOKENIZER}; save its tokenizer as a fast one")
+    text = read_text(path, LIMIT)
+    spec = parse_object(text, path)
+    if not isinstance(spec.get("model"), dict):
         raise UserError(f"{path} describes no tokenizer")
     return text, spec
 
@@ -66,4 +64,5 @@ def _ids(spec: dict[str, Any]) -> dict[str, int]:
     """The ids of the added tokens, among which all special ones are."""
     added = spec.get("added_tokens")
     entries = [entry for entry in added if isinstance(entry, dict)] if isinstance(added, list) else []
-    return {entry["content"]: entry["id"] for entry in entries if {"content", "id"} <= entry.keys()}
+    named = [(entry.get("content"), entry.get("id")) for entry in entries]
+    return {name: token for name, token in named if isinstance(name, str) and type(token) is int}

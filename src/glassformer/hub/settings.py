@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..config import read_object
 from ..errors import UserError
 
 T = TypeVar("T")
+
+_BEYOND = 1 << 63  # nothing that a model is made of is counted so far
 
 
 class Settings:
@@ -18,15 +21,7 @@ class Settings:
 
     @classmethod
     def read(cls, path: Path) -> "Settings":
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UserError(f"{path}: {error.strerror}") from None
-        except (ValueError, RecursionError):
-            raise UserError(f"{path} is damaged: it is no JSON text") from None
-        if not isinstance(values, dict):
-            raise UserError(f"{path} is damaged: it holds no settings")
-        return cls(path, values)
+        return cls(path, read_object(path))
 
     def has(self, key: str) -> bool:
         """Whether a key is there with a value."""
@@ -39,13 +34,13 @@ class Settings:
 
     def whole(self, key: str) -> int:
         value = self.need(key)
-        if type(value) is not int:
+        if type(value) is not int or abs(value) >= _BEYOND:
             raise self.wrong(key, "expected a whole number")
         return value
 
     def number(self, key: str, hint: str = "") -> float:
         value = self.need(key, hint)
-        if type(value) not in (int, float):
+        if type(value) not in (int, float) or abs(value) >= _BEYOND:
             raise self.wrong(key, "expected a number")
         return float(value)
 

@@ -1,15 +1,19 @@
 """The tensors of a folder: one safetensors file, or several with an index. Never a pickle."""
 
-import json
+import re
+import reprlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from torch import Tensor
 
+from ..config import read_object
 from ..errors import UserError
 from ..store import tensors
 
 FILE, INDEX = "model.safetensors", "model.safetensors.index.json"
+_INDEX_LIMIT = 16 << 20  # bytes
+_SHARD = re.compile(r"[\w.-]{1,200}\.safetensors")
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.bin.index.json")
 
 
@@ -35,16 +39,16 @@ def _files(folder: Path) -> Iterator[tuple[Path, list[str]]]:
         return
     if not (folder / INDEX).is_file():
         raise UserError(_no_weights(folder))
+    index = read_object(folder / INDEX, _INDEX_LIMIT).get("weight_map")
+    if not isinstance(index, dict):
+        raise UserError(f"{folder / INDEX} is damaged: it has no weight_map from names to files")
     shards: dict[str, list[str]] = {}
-    try:
-        index = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"]
-        for name, file in index.items():
-            shards.setdefault(file, []).append(name)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise UserError(f"{folder / INDEX} is damaged: it has no weight_map from names to files") from None
+    for name, file in index.items():
+        if not isinstance(file, str) or not _SHARD.fullmatch(file):
+            named = f"{folder / INDEX} names {reprlib.repr(file)}"
+            raise UserError(f"{named}, which is no safetensors file of the folder itself")
+        shards.setdefault(file, []).append(name)
     for file, names in shards.items():
-        if not isinstance(file, str) or Path(file).name != file:
-            raise UserError(f"{folder / INDEX} names {file!r}, which is no file of the folder itself")
         yield folder / file, names
 
 

@@ -15,6 +15,7 @@ from ..nn.attention import Backend, MultiHeadAttention
 from ..nn.blocks import Block, FeedForward, initialise, make_norm
 from ..nn.positions import Learned
 from ..nn.tap import Tap, names_under
+from .limits import require_sizes
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,7 @@ class BertConfig:
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "context", "n_layers", "n_heads", "d_model", "d_inner", "n_types"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        require_sizes(self)
         require_literals(self)
         if self.d_model % self.n_heads:
             raise ValueError(f"n_heads = {self.n_heads} must divide d_model = {self.d_model}")

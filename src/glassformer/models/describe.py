@@ -8,6 +8,12 @@ from .cost import cost
 from .decoder import Decoder
 
 
+def figures(model: Decoder | Bert) -> dict[str, Any]:
+    """The same for programs: config, parameters by part, FLOP and bytes per token."""
+    config: Any = model.config
+    return {"config": asdict(config), **asdict(cost(model))}
+
+
 def table(model: Decoder | Bert) -> str:
     """Config, parameters by part and by name, cost per token, as plain lines."""
     c: Any = model.config

@@ -10,6 +10,7 @@ from ..nn.attention import MultiHeadAttention
 from ..nn.blocks import Activation, Block, FeedForward, Norm, Order, make_norm
 from ..nn.positions import BASE, Learned, Positions, RelativeBias, Rotary, RotaryStyle, Sinusoidal
 from .decoder import Decoder
+from .limits import require_rotation, require_sizes
 
 
 @dataclass(frozen=True)
@@ -35,18 +36,14 @@ class GPTConfig:
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "context", "n_layers", "n_heads", "d_model"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("norm_eps", "rotary_base"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
+        require_sizes(self)
+        require_rotation("rotary_base", self.rotary_base)
         require_literals(self)
-        if self.d_inner is not None and self.d_inner < 1:
-            raise ValueError(f"d_inner must be at least 1, not {self.d_inner}")
+        if not self.norm_eps > 0:
+            raise ValueError(f"norm_eps must be above 0, not {self.norm_eps}")
         if self.d_model % self.n_heads:
             raise ValueError(f"n_heads = {self.n_heads} must divide d_model = {self.d_model}")
-        if self.n_kv_heads is not None and (self.n_kv_heads < 1 or self.n_heads % self.n_kv_heads):
+        if self.n_kv_heads is not None and self.n_heads % self.n_kv_heads:
             raise ValueError(f"n_kv_heads = {self.n_kv_heads} must divide n_heads = {self.n_heads}")
         if self.positions == "rotary" and self.d_head % 2:
             raise ValueError(f"rotary positions need an even d_model / n_heads, not {self.d_head}")

@@ -10,6 +10,7 @@ from ..nn.blocks import Block, FeedForward, make_norm
 from ..nn.positions import Rotary
 from ..nn.scaling import Dynamic, Scaling
 from .decoder import Decoder
+from .limits import require_rotation, require_size, require_sizes
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,13 @@ class LlamaConfig:
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "context", "n_layers", "n_heads", "n_kv_heads", "d_model", "d_head"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("d_inner", "norm_eps", "rotary_base"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
+        require_sizes(self)
+        require_size("n_heads * d_head", self.n_heads * self.d_head)
+        rotation = {"rotary_base": self.rotary_base, **(vars(self.scaling) if self.scaling else {})}
+        for name, value in rotation.items():
+            require_rotation(name, value)
+        if not self.norm_eps > 0:
+            raise ValueError(f"norm_eps must be above 0, not {self.norm_eps}")
         if self.n_heads % self.n_kv_heads:
             raise ValueError(f"n_kv_heads = {self.n_kv_heads} must divide n_heads = {self.n_heads}")
         if self.d_head % 2:

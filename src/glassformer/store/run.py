@@ -15,6 +15,7 @@ import json
 import os
 import platform
 import re
+import reprlib
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -40,6 +41,8 @@ except ImportError:  # Windows
 
 LOCK = ".lock"
 CONFIG, MODEL, TRAINING = "config.json", "model.safetensors", "training.safetensors"
+_TRAINED = ("train", "data", "progress")  # what a checkpoint that was trained says beside its model
+_POINTER = re.compile(r"step-[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -53,19 +56,16 @@ class Checkpoint:
     @property
     def family(self) -> str:
         family = self.settings.get("family")
-        if family not in FAMILIES:
+        if not isinstance(family, str) or family not in FAMILIES:
             raise UserError(
-                f"{self.folder / CONFIG}: unknown family {family!r}; known: {', '.join(FAMILIES)}"
+                f"{self.folder / CONFIG}: unknown family {reprlib.repr(family)}; known: {', '.join(FAMILIES)}"
             )
-        return str(family)
+        return family
 
     @property
     def shape(self) -> Any:
         """The model's shape, as its family's config."""
-        shape = self.settings.get("model")
-        if not isinstance(shape, dict):
-            raise UserError(f"{self.folder / CONFIG} is damaged: it does not say the model's shape")
-        return config.from_dict(FAMILIES[self.family][0], shape)
+        return config.from_dict(FAMILIES[self.family][0], self.settings["model"])
 
     def model(self, changed: Any = None) -> Model:
         """The model with its weights, in evaluation mode, on the CPU; with a config of the same shape
@@ -162,16 +162,19 @@ class Run:
             raise UserError(f"{self.folder} is no run folder: it has no checkpoint")
         name = self._named(which)
         path = self.folder / name / CONFIG
-        if not path.is_file():
+        if not os.path.isfile(path):  # noqa: PTH113 (for names that no system takes, too)
             steps = ", ".join(map(str, self.steps())) or "none"
             raise UserError(
                 f"{self.folder} has no checkpoint {which}; there are last, best, and the steps {steps}"
             )
-        try:
-            settings = json.loads(path.read_text(encoding="utf-8"))
-            return Checkpoint(path.parent, int(settings["step"]), settings)
-        except (ValueError, KeyError, TypeError):
-            raise UserError(f"{path} is damaged: it is no JSON text with a step") from None
+        settings = config.read_object(path)
+        step = settings.get("step")
+        if type(step) is not int or not 0 <= step < 10**18:
+            raise UserError(f"{path} is damaged: it does not say its step")
+        for part in ("model", *(_TRAINED if "train" in settings else ())):
+            if not isinstance(settings.get(part), dict):
+                raise UserError(f"{path} is damaged: {part!r} is missing in it, or no object")
+        return Checkpoint(path.parent, step, settings)
 
     def save(
         self,
@@ -220,11 +223,12 @@ class Run:
 
     def _named(self, which: str) -> str:
         if which not in ("last", "best"):
-            return f"step-{which}"
+            return f"step-{which.removeprefix('step-')}"
         pointer = self.folder / which
         pointer = pointer if pointer.is_file() else self.folder / "last"
-        name = pointer.read_text(encoding="utf-8", errors="replace").strip()
-        if not re.fullmatch(r"step-\d+", name):
+        with pointer.open("rb") as file:
+            name = file.read(100).decode("ascii", "replace").strip()
+        if not _POINTER.fullmatch(name):
             steps = ", ".join(map(str, self.steps())) or "none"
             raise UserError(f"{pointer} is damaged: it should say step-N; there are the steps {steps}")
         return name

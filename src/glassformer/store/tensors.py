@@ -1,6 +1,5 @@
 """safetensors files: whole and synced when written, checked before anything is made of them when read."""
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -14,9 +13,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from ..config import parse_object
 from ..errors import UserError
 
-_HEADER_LIMIT = 100_000_000  # bytes; what the format itself allows
+_HEADER_LIMIT = 16 << 20  # bytes; a hundred name a tensor
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> None:
@@ -89,7 +89,8 @@ def fill(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
     """Give a model its values, tied weights staying tied; it may have been made with `shapes_only`. Each
     tensor is copied into memory of the model's own, in the model's dtype.
 
-    Raises UserError, with the model unchanged, for a tensor that is missing, left over or misshapen.
+    Raises UserError, with the model unchanged, for a tensor that is missing, left over, misshapen or of whole
+    numbers.
     """
     wanted = model_tensors(model)
     for name in wanted:
@@ -100,6 +101,8 @@ def fill(model: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
                 f"{source}: {name} has shape {tuple(tensors[name].shape)}, "
                 f"the model needs {tuple(wanted[name].shape)}"
             )
+        if not tensors[name].is_floating_point():
+            raise UserError(f"{source}: {name} is stored as {tensors[name].dtype}, which is no weight")
     for name in tensors:
         if name not in wanted:
             raise UserError(f"{source}: the model has no place for {name}")
@@ -123,12 +126,12 @@ def _check(path: Path) -> None:
             length = int.from_bytes(file.read(8), "little")
             if size < 8 or not 2 <= length <= min(_HEADER_LIMIT, size - 8):
                 raise UserError(f"{path} is no whole safetensors file: {size} bytes, cut short or damaged")
-            header = json.loads(file.read(length))
+            header = parse_object(file.read(length).decode(), path)
         ends = [entry["data_offsets"][1] for key, entry in header.items() if key != "__metadata__"]
         expected = 8 + length + max(ends, default=0)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, IndexError):
         raise UserError(f"{path} is no safetensors file: its header is damaged") from None
     if size != expected:
         raise UserError(f"{path} is damaged: {size} bytes where its header says {expected}")
