@@ -4,26 +4,21 @@ import base64
 import io
 import json
 import re
-from html.parser import HTMLParser
-from xml.etree.ElementTree import TreeBuilder
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
 
+from glass.reading import LETTERS, NEXT, WEIGHTS, Reader, make, page, say, text_of
 from glassformer import UserError, look, trace
 from glassformer.data.tokenizers import END, BPETokenizer, ByteTokenizer, CharTokenizer
-from glassformer.glass.words import WORDS
-from glassformer.models import GPT, GPTConfig
-from glassformer.nn.blocks import initialise
+from glassformer.glass import words
 
 HOSTILE = ["</script><b>x", "<!--<script>", "<img src=x onerror=alert(1)>", "\"'&amp;{{1}}", "\n", " ", ""]
 LABELS = ["</script><b>x", "<!--<script>", "<img␣src=x␣onerror=alert(1)>", "\"'&amp;{{1}}", "⏎", "␣", ""]
 RAW = ["</script><b", "<!--<script", "<b>", "<!--", "<img src=x", "<|end"]
-WEIGHTS, NEXT = (f".//table[@class='{name}']/tbody/tr" for name in ("weights", "next"))
 DATA = "data:image/png;base64,"
-LETTERS = CharTokenizer("abcdefgh")
 LENGTHS = pytest.mark.parametrize(("n", "context"), [(1, 16), (20, 16), (48, 64), (49, 64), (70, 128)])
 
 
@@ -32,51 +27,6 @@ class Words(CharTokenizer):
 
     def token_bytes(self, token):
         return b"" if token == self.end else HOSTILE[token].encode()
-
-
-class Reader(HTMLParser):
-    """A page as a tree of elements; every tag that opens must close, in order."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.open, self.builder = [], TreeBuilder()
-        self.handle_data = self.builder.data
-        self.feed(html)
-        assert self.open == []
-        self.root = self.builder.close()
-
-    def handle_starttag(self, tag, attrs):
-        assert len(dict(attrs)) == len(attrs), "an attribute stands twice"
-        self.builder.start(tag, {name: value or "" for name, value in attrs})
-        self.open.append(tag)
-        if tag in ("meta", "img", "input"):
-            self.handle_endtag(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-        self.builder.end(tag)
-
-
-def text_of(node, language="en"):
-    """The text of an element as it shows in one language."""
-    if node.tag == "script" or (node.tag == "span" and node.get("lang", language) != language):
-        return ""
-    return (node.text or "") + "".join(text_of(child, language) + (child.tail or "") for child in node)
-
-
-def make(vocab_size=LETTERS.vocab_size, context=16, layers=2, heads=4):
-    torch.manual_seed(0)
-    model = GPT(GPTConfig(vocab_size, context, layers, heads, d_model=4 * heads, tie_embeddings=False))
-    initialise(model, 1, std=0.4)
-    return model.eval()
-
-
-def page(text="abcdefgh", model=None, tokenizer=LETTERS, **options):
-    return Reader(look(model or make(), tokenizer, text, **options)).root
-
-
-def say(key, **values):
-    return WORDS[key][0].format(**values)
 
 
 def weights_of(model, text):
@@ -106,7 +56,7 @@ def test_hostile_text_is_inert(kind):
     tokens = [text_of(li) for li in root.findall(".//section/ol/li")]
     assert tokens == [f"{i}{label}" for i, label in enumerate(labels)]
     if kind == "words":
-        assert LABELS == labels == [text_of(th) for th in root.findall(f"{WEIGHTS}/th")]
+        assert LABELS == labels == [text_of(name) for name in root.findall(f"{WEIGHTS}/th/bdi")]
 
 
 def test_page_is_whole():
@@ -130,7 +80,7 @@ def test_page_is_whole():
 def test_labels_name_whole_characters(tokenizer, labels, cut):
     root = page("字 é", make(tokenizer.vocab_size), tokenizer)
     assert "\ufffd" not in text_of(root)
-    assert [text_of(th) for th in root.findall(f"{WEIGHTS}/th")] == labels
+    assert [text_of(name) for name in root.findall(f"{WEIGHTS}/th/bdi")] == labels
     assert (say("bytes_note") in text_of(root)) is cut
 
 
@@ -156,7 +106,7 @@ def test_predictions_are_those_of_the_trace(n, context):
     shown, names = text[-context:], ["a", "b", "c", "d", "e", "f", "g", "h", END]
     first = max(0, len(shown) - 48)
     rows = page(text, model).findall(NEXT)
-    assert [text_of(row[0]) for row in rows] == [f"{i} {shown[i]}" for i in range(first, len(shown))]
+    assert [text_of(row[0]) for row in rows] == [f"after {i} {shown[i]}" for i in range(first, len(shown))]
     mass = trace(model, LETTERS.encode(shown)).probabilities[0]
     for row, p, following in zip(rows, mass[first:].tolist(), [*shown[first + 1 :], ""], strict=True):
         order = sorted(range(9), key=lambda i: -p[i])
@@ -165,7 +115,8 @@ def test_predictions_are_those_of_the_trace(n, context):
         last = say("end")
         if following:
             i = names.index(following)
-            last = f"{following} {100 * p[i]:.1f} %, {say('rank', i=order.index(i) + 1)}"
+            rated = say("rated", percent=f"{100 * p[i]:.1f}", rank=order.index(i) + 1)
+            last = f"what follows {following} {rated}"
         assert text_of(row[2]) == last
 
 
@@ -248,15 +199,16 @@ def test_every_text_stands_in_both_languages_and_one_is_checked(language, tag):
         spans = [child for child in node if child.tag == "span" and "lang" in child.attrib]
         assert [span.get("lang") for span in spans] == ["en", "zh-Hans"] * (len(spans) // 2)
         assert all(text_of(span, span.get("lang")).strip() for span in spans)
-    for english, chinese in WORDS.values():
-        assert {*re.findall(r"{\w*}", english)} == {*re.findall(r"{\w*}", chinese)}
+    for english, chinese in words.WORDS.values():
+        assert {*re.findall(r"{(\w*)", english)} == {*re.findall(r"{(\w*)", chinese)}
     english, chinese = (text_of(root.find("body"), tag) for tag in ("en", "zh-Hans"))
     assert re.findall(r"[\u4e00-\u9fff]+", english) == ["中文"]
-    words = set(re.findall(r"[A-Za-z]{2,}", chinese.replace(END, "")))
+    latins = set(re.findall(r"[A-Za-z]{2,}", chinese.replace(END, "")))
     latin = {"English", "softmax", "layer", "proof", "float", "exp", "PNGSVGCSV", "Glassformer"}
-    assert {word for word in words if set(word) - set("abcdefgh")} == latin
+    assert {word for word in latins if set(word) - set("abcdefgh")} == latin
     parameters = f"{sum(p.numel() for p in make().parameters()):,}"
-    assert say("machine", layers=2, heads=4, parameters=parameters, context=100, step=7) in english
+    assert say("machine", layers=2, heads=4, parameters=parameters, context=100) in english
+    assert say("checkpoint", step=7) in english
 
 
 @pytest.mark.parametrize(("n", "limit"), [(256, 5e6), pytest.param(512, 20e6, marks=pytest.mark.slow)])

@@ -1,9 +1,12 @@
 """The page in a browser: it works without scripts and network, in two languages, dark and on a phone."""
 
+import io
 import re
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from conftest import CHROMIUM
 from glassformer import look
@@ -153,4 +156,64 @@ def test_page_is_no_wider_than_the_screen(show, text, language, width):
     page = show(text, language, viewport={"width": width, "height": 640})
     overflowing = "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.tagName)"
     assert page.eval_on_selector_all("html, blockquote, p", overflowing) == []
-    assert all(box["right"] <= width for box in boxes(page, ".tokens li, .scroll, .heads, .languages"))
+    assert all(box["right"] <= width for box in boxes(page, ".tokens li, .scroll, .map, .proof, .languages"))
+
+
+PHONE = {"width": 390, "height": 844}
+WORD_BREAKS = """all => all.flatMap(e => {
+  const found = [], walk = document.createTreeWalker(e, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    for (const word of walk.currentNode.data.matchAll(/[\\w-]+/g)) {
+      const range = document.createRange();
+      range.setStart(walk.currentNode, word.index);
+      range.setEnd(walk.currentNode, word.index + word[0].length);
+      if (range.getClientRects().length > 1) found.push(word[0]);
+    }
+  }
+  return found;
+})"""
+
+
+@EVERY
+@pytest.mark.parametrize("width", [360, 390, 700, 1280])
+def test_words_and_commands_stay_whole(show, text, width):
+    page = show(text, viewport=PHONE | {"width": width})
+    assert page.locator(".proof td").count() > 8
+    assert page.eval_on_selector_all(".proof td, .plain th, code", WORD_BREAKS) == []
+    lines = page.eval_on_selector_all("code", "all => all.map(e => e.getClientRects().length)")
+    assert max(lines) == 1
+    assert all(box["right"] <= width for box in boxes(page, ".proof, .proof td"))
+
+
+def test_what_runs_on_beyond_the_edge_says_so(show):
+    """Where a table scrolls, its edge is shaded; where it fits, it is not."""
+    page = show(TEXTS["long"], viewport=PHONE)
+    table = page.locator(".scroll").nth(1)
+    assert table.evaluate("e => e.scrollHeight > e.clientHeight")
+
+    def bottom():
+        box = table.bounding_box()
+        clip = {
+            "x": box["x"] + box["width"] - 60,
+            "y": box["y"] + box["height"] - 4,
+            "width": 40,
+            "height": 2,
+        }
+        points = np.asarray(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("L"))
+        return int(points.max())
+
+    table.scroll_into_view_if_needed()
+    page.evaluate("scrollBy(0, 400)")
+    shaded = bottom()
+    table.evaluate("e => e.scrollTo(0, e.scrollHeight)")
+    assert shaded < 240 < bottom()
+
+
+def test_a_phone_shows_what_each_probability_is_of(show):
+    page = show(TEXTS["short"], viewport=PHONE)
+    rows = page.locator(".next tbody tr")
+    assert rows.nth(0).inner_text().startswith("after 0 床")
+    assert "what follows 前" in rows.nth(0).inner_text()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert "what follows" not in rows.nth(0).inner_text()
+    assert page.locator(".next thead").is_visible()

@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from glassformer import look, trace
-from glassformer.data.tokenizers import ByteTokenizer, CharTokenizer
+from glassformer.data.tokenizers import END, ByteTokenizer, CharTokenizer
 from glassformer.models import GPT, GPTConfig
 from glassformer.nn.blocks import initialise
 
@@ -153,7 +153,34 @@ def test_the_future_is_masked(opened, cat):
     page.locator("#view ol button").nth(2).click()
     page.locator("#view canvas").focus()
     page.keyboard.press("ArrowRight")
-    assert reading(page)[1] == "0 (masked)"
+    assert reading(page)[1] == "0 (a later token: not seen)"
+    page.click("label[for=zh]")
+    assert reading(page)[1] == "0 (后面的词元，看不到)"
+    page.locator("#view canvas").focus()
+    page.keyboard.press("ArrowLeft")
+    assert "(" not in reading(page)[1]
+
+
+def test_names_stand_apart_from_their_surroundings_and_special_ones_are_marked(opened):
+    class Opened(CharTokenizer):
+        def _encode(self, text):
+            return np.concatenate([[self.end], super()._encode(text)])
+
+    text = "שלום عرب"
+    tokenizer = Opened(text)
+    page = opened(look(make(tokenizer), tokenizer, text))
+    names = page.locator("#view ol button > bdi")
+    labels = [END, *text.replace(" ", "␣")]
+    assert names.all_text_contents() == labels
+    assert page.locator("#view .special").all_text_contents() == [END]
+    page.locator("#view ol button").nth(2).click()
+    page.locator("#view canvas").focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowLeft")
+    assert page.locator("#view output bdi").all_text_contents() == ["ל", END]
+    assert page.locator("#view output .special").count() == 1
+    left, right = (page.locator("#view output bdi").nth(i).bounding_box()["x"] for i in (0, 1))
+    assert left < right
 
 
 def test_hostile_and_cut_characters_are_text(opened):

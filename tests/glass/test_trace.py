@@ -123,7 +123,7 @@ def test_what_was_not_asked_for_is_let_go():
         ("blocks.0.attention.wieghts", "blocks.0.attention.weights"),
         ("logit", "logits"),
         ("blocks.2.middle", "blocks.[01].middle"),
-        ("LOGITS*", "embedding, final, logits"),
+        ("LOGITS*", "logits"),
     ],
 )
 def test_a_pattern_that_fits_nothing_names_the_nearest(pattern, nearest):
@@ -145,8 +145,9 @@ def test_runs_without_dropout_and_leaves_the_mode_as_it_was(training):
     traced = trace(model, TOKENS)
     assert all(module.training is training for module in model.modules())
     torch.testing.assert_close(traced["logits"], make()(TOKENS)[0], **CLOSE)
-    with pytest.raises(IndexError):
-        trace(model, [[11]])
+    model.blocks[1].forward = None  # whatever fails on the way
+    with pytest.raises(TypeError):
+        trace(model, TOKENS)
     assert model.training is training
 
 
@@ -171,3 +172,26 @@ def test_takes_what_a_tokenizer_gives(tokenizer):
     model = GPT(GPTConfig(tokenizer.vocab_size, 8, 1, 1, d_model=4))
     ids = tokenizer.encode("a字")
     assert glassformer.trace(model, ids, "final")["final"].shape == (1, len(ids), 4)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        ("text", "reads token ids, not a text"),
+        ([], "at least one"),
+        ([[[1]]], "not of shape"),
+        ([3, 11], "ids must lie in 0 … 10; these go from 3 to 11"),
+        ([-1], "these go from -1 to -1"),
+    ],
+)
+def test_what_is_no_row_of_ids_is_refused(tokens, message):
+    with pytest.raises(ValueError, match=message):
+        trace(make(), tokens)
+
+
+def test_is_a_mapping_of_names_to_tensors():
+    traced = trace(make(), TOKENS, WEIGHTS)
+    assert len(traced) == 2
+    assert list(traced.keys()) == [name for name, _ in traced.items()] == list(traced)
+    assert traced.get("logits") is None
+    assert "blocks.0.attention.weights" in traced

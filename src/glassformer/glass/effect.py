@@ -273,35 +273,52 @@ def _replacement(v_Kd: Tensor, baseline: Baseline, seed: int) -> Tensor:
 def _log_probability(
     traced: Trace, layer: int, heads_B: Tensor, query: int, mixture_Bd: Tensor, target: int
 ) -> Tensor:
-    """The target's log-probability (B,), were at `query` head `heads_B[i]`'s mixture `mixture_Bd[i]`."""
-    model, n = traced.model, traced.tokens.shape[1]
-    q_pos, k_pos, mask = masks.causal_places(n - query, n, device=mixture_Bd.device)
+    """The target's log-probability (B,), were at `query` head `heads_B[i]`'s mixture `mixture_Bd[i]`.
+
+    The B edited texts stand side by side as one row of N = B * (n - query) tokens; each sees the keys
+    before the query, common to all, and those of its own text: no key is copied B times.
+    """
+    model, n, n_edits = traced.model, traced.tokens.shape[1], len(mixture_Bd)
+    before, after = torch.arange(query), torch.arange(query, n)
+    q_pos, text_N = after.repeat(n_edits), torch.arange(n_edits).repeat_interleave(n - query)
+    k_pos = torch.cat((before, q_pos))
+    own_NN = text_N[:, None] == text_N
+    common = torch.ones(len(q_pos), query, dtype=torch.bool)
+    q_pos, k_pos = q_pos.to(mixture_Bd.device), k_pos.to(mixture_Bd.device)
+    same = torch.cat((common, own_NN), 1).to(mixture_Bd.device)
+    mask = masks.combine(same, masks.causal(q_pos, k_pos))
     rotate, bias = model.positions.rotation(q_pos), model.positions.bias(q_pos, k_pos)
-    x_BnD = traced[f"blocks.{layer}.input"][0, query:].expand(len(mixture_Bd), -1, -1)
+    x_1ND = traced[f"blocks.{layer}.input"][:1, query:].repeat(1, n_edits, 1)
     for i in range(layer, len(model.blocks)):
-        k, v = (traced[f"blocks.{i}.attention.{name}"][0, :, :query] for name in ("k", "v"))
+        k, v = (traced[f"blocks.{i}.attention.{name}"][:1, :, :query] for name in ("k", "v"))
         tap = _Mixture(heads_B, mixture_Bd) if i == layer else None
-        x_BnD = model.blocks[i](x_BnD, mask=mask, rotate=rotate, bias=bias, cache=_Before(k, v), tap=tap)
-    logits_BV: Tensor = model.head(model.final_norm(x_BnD[:, -1]))
-    return logits_BV.double().log_softmax(-1)[:, target]
+        x_1ND = model.blocks[i](x_1ND, mask=mask, rotate=rotate, bias=bias, cache=_Before(k, v), tap=tap)
+    logits_BV: Tensor = model.head(model.final_norm(x_1ND[0, n - query - 1 :: n - query]))
+    return _log_softmax(logits_BV, target)
+
+
+def _log_softmax(logits_BV: Tensor, target: int) -> Tensor:
+    """log p(target) (B,), summed in float64; a float64 copy of all logits would take most of the time."""
+    logits_BV = logits_BV.float() if logits_BV.dtype != torch.float64 else logits_BV
+    shifted_BV = logits_BV - logits_BV.amax(-1, keepdim=True)
+    target_B = shifted_BV[:, target].to(torch.float64, copy=True)
+    return target_B - shifted_BV.exp_().sum(-1, dtype=torch.float64).log()
 
 
 @dataclass(frozen=True)
 class _Before:
-    """The keys and values (g, m, d) before the query, which no edit at the query can change."""
+    """The keys and values (1, g, m, d) before the query, which no edit at the query can change."""
 
     k: Tensor
     v: Tensor
 
     def append(self, k_new: Tensor, v_new: Tensor) -> tuple[Tensor, Tensor]:
-        b = len(k_new)
-        k, v = self.k.expand(b, -1, -1, -1), self.v.expand(b, -1, -1, -1)
-        return torch.cat((k, k_new), 2), torch.cat((v, v_new), 2)
+        return torch.cat((self.k, k_new), 2), torch.cat((self.v, v_new), 2)
 
 
 @dataclass(frozen=True)
 class _Mixture:
-    """A tap: at the first token of the pass, row i's head `heads_B[i]` gets the mixture `mixture_Bd[i]`."""
+    """A tap: at the first token of text i, the head `heads_B[i]` gets the mixture `mixture_Bd[i]`."""
 
     heads_B: Tensor
     mixture_Bd: Tensor
@@ -317,5 +334,7 @@ class _Mixture:
         if not self.wants(name):
             return tensor
         changed = tensor.clone()
-        changed[torch.arange(len(tensor), device=tensor.device), self.heads_B, 0] = self.mixture_Bd
+        n_edits = len(self.heads_B)
+        first_B = torch.arange(n_edits, device=tensor.device) * (tensor.shape[2] // n_edits)
+        changed[0, self.heads_B, first_B] = self.mixture_Bd
         return changed

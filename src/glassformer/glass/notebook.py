@@ -6,6 +6,7 @@ from torch import Tensor
 
 from .pictures import picture
 from .trace import Trace
+from .words import Count
 
 _HEAD = (
     '<figure style="display:inline-block;margin:4px;text-align:center;font-size:80%">'
@@ -30,7 +31,7 @@ def html(traced: Trace) -> str:
     shape = " × ".join(map(str, traced.tokens.shape))
     return (
         f"<div><b>Trace</b> of {shape} tokens, attention by the {traced.attention} path{edits}{maps}"
-        f"<details><summary>{len(traced.tensors)} tensors</summary>"
+        f"<details><summary>{Count(len(traced.tensors)):tensor}</summary>"
         f"<table><tr><th>name</th><th>shape</th><th>from … to</th></tr>{rows}</table></details></div>"
     )
 

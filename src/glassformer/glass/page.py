@@ -5,7 +5,7 @@ Shapes: L layers, h heads, n tokens, V vocabulary.
 
 import json
 import re
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -20,6 +20,8 @@ from .check import check
 from .pictures import MAP_SIZE, floats, grey, picture
 from .trace import trace
 from .words import say, slot
+
+TITLE_SIZE = 40  # characters of the text in the page's title, at most
 
 _PART = re.compile(r" \d(–\d)?/\d")  # how labels name a part of a character
 
@@ -44,8 +46,12 @@ def look(
 
     A text beyond the model's context is cut to its last tokens, and the page says so. Nothing is shown
     that fails the self-check (see `check`). Raises UserError for an empty text, characters outside the
-    vocabulary, a layer, head or token that is not there, and a model whose numbers are NaN.
+    vocabulary, a layer, head, token or language that is not there, and a model whose numbers are NaN.
     """
+    if language not in get_args(Language):
+        raise UserError(
+            f"the page does not speak {language!r}; its languages are {', '.join(get_args(Language))}"
+        )
     ids = [int(i) for i in tokenizer.encode(text + written)]
     if not ids:
         raise UserError("the text to look at is empty")
@@ -59,10 +65,15 @@ def look(
     layer, head = _choice(weights_Lhnn, layer, head)
     parts = trace(model, shown, [*proof.names(layer), f"blocks.{layer}.attention.v"])
     query, key = edge or _strongest(weights_Lhnn[layer, head])
-    labels = tokenizer.labels(shown)
+    # Named before the cut, so that a character it goes through keeps its name.
+    labels = sections.labels(tokenizer, ids)[-len(shown) :]
     # A model may have more ids than its tokenizer; those are no tokens.
     target = int(traced["logits"][0, -1, : tokenizer.vocab_size].argmax())
     first = max(0, len(shown) - sections.TABLE_SIZE)
+    lens = sections.lens_table(traced, tokenizer, len(shown))
+    predictions = sections.predictions(traced, tokenizer, shown, labels, first)
+    guesses = [guess for guessed in (*lens, *(p.guesses for p in predictions)) for guess in guessed]
+    named = [*labels, *(guess.label for guess in guesses)]
     environment = Environment(
         loader=PackageLoader("glassformer.glass"),
         autoescape=True,
@@ -76,11 +87,14 @@ def look(
         model=model.config,
         n_parameters=f"{sum(p.numel() for p in model.parameters()):,}",
         step=step,
+        title=_title(text + written),
         text=text,
         written=written,
         labels=labels,
         cropped=len(ids) if len(ids) > len(shown) else 0,
-        cut_characters=any(_PART.search(label) for label in labels),
+        cut_characters=any(_PART.search(label.text) for label in labels),
+        stray_bytes=any(label.stray for label in named),
+        special=next((label for label in named if label.special), None),
         maps=[[picture(weights) for weights in layer_hnn] for layer_hnn in weights_Lhnn],
         pooled=len(shown) > MAP_SIZE,
         layer=layer,
@@ -91,17 +105,24 @@ def look(
         reads=sections.reads(parts, labels, layer, head, target),
         target=sections.name(tokenizer, target),
         proof=proof.prove(parts, layer, head, query, key),
-        lens=sections.lens_table(traced, tokenizer, len(shown)),
+        lens=lens,
         lens_first=max(0, len(shown) - sections.LENS_SIZE),
-        predictions=sections.predictions(traced, tokenizer, shown, labels, first),
+        predictions=predictions,
         data=_data(weights_Lhnn, labels, layer, head),
     )
 
 
-def _data(weights_Lhnn: Tensor, labels: list[str], layer: int, head: int) -> Markup:
+def _title(text: str) -> str:
+    """The beginning of a text on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= TITLE_SIZE else line[: TITLE_SIZE - 1] + "…"
+
+
+def _data(weights_Lhnn: Tensor, labels: list[sections.Label], layer: int, head: int) -> Markup:
     """What the page's script needs to show any head: a picture of each, and the exact numbers of one."""
     values: dict[str, Any] = {
-        "labels": labels,
+        "labels": [label.text for label in labels],
+        "special": [i for i, label in enumerate(labels) if label.special],
         "heads": [[grey(weights) for weights in layer_hnn] for layer_hnn in weights_Lhnn],
         "exact": {"layer": layer, "head": head, "float32": floats(weights_Lhnn[layer, head])},
     }

@@ -1,6 +1,7 @@
 """Measured effects as text and as CSV."""
 
 import csv
+import io
 import math
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
 from ..models import Decoder
+from ..output import whole, write_text
 from .effect import BASELINES, Effects, Ints
 from .trace import trace
 
@@ -49,6 +51,12 @@ def summary(effects: Effects, tokenizer: Tokenizer, labels: list[str], rows: int
     return "\n".join(lines)
 
 
+def signed(value: float, digits: int) -> str:
+    """A change with its sign, which one that rounds to nothing has not: +0.120, -0.003, 0.000."""
+    text = f"{value:+.{digits}f}"
+    return text if float(text) else text[1:]
+
+
 def _figure(value: float) -> str:
     return "not defined" if math.isnan(value) else f"{value:+.3f}"
 
@@ -59,7 +67,7 @@ def _table(effects: Effects, labels: list[str], rows: Ints) -> list[str]:
         query, key = int(effects.query[i]), int(effects.key[i])
         lines.append(
             f"  {effects.layer[i]:5d}  {effects.head[i]:4d}  {effects.weight[i]:6.3f}"
-            f"  {effects.moved[i]:6.3f}  {effects.cut[i]:+8.4f}  {effects.zeroed[i]:+6.3f}"
+            f"  {effects.moved[i]:6.3f}  {signed(effects.cut[i], 4):>8}  {signed(effects.zeroed[i], 3):>6}"
             f"  {query} {labels[query]} → {key} {labels[key]}"
         )
     return lines
@@ -67,20 +75,21 @@ def _table(effects: Effects, labels: list[str], rows: Ints) -> list[str]:
 
 def write_csv(effects: Effects, labels: list[str], path: Path) -> None:
     """One line per edge, with full precision."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(
+        ["layer", "head", "query", "query_token", "key", "key_token", "weight", "moved", "cut", "zeroed"]
+    )
+    for i in range(len(effects)):
+        query, key = int(effects.query[i]), int(effects.key[i])
         writer.writerow(
-            ["layer", "head", "query", "query_token", "key", "key_token", "weight", "moved", "cut", "zeroed"]
+            [effects.layer[i], effects.head[i], query, labels[query], key, labels[key]]
+            + [
+                repr(float(column[i]))
+                for column in (effects.weight, effects.moved, effects.cut, effects.zeroed)
+            ]
         )
-        for i in range(len(effects)):
-            query, key = int(effects.query[i]), int(effects.key[i])
-            writer.writerow(
-                [effects.layer[i], effects.head[i], query, labels[query], key, labels[key]]
-                + [
-                    repr(float(column[i]))
-                    for column in (effects.weight, effects.moved, effects.cut, effects.zeroed)
-                ]
-            )
+    write_text(path, text.getvalue())
 
 
 def write_npz(model: Decoder, tokenizer: Tokenizer, text: str, path: Path) -> None:
@@ -88,5 +97,5 @@ def write_npz(model: Decoder, tokenizer: Tokenizer, text: str, path: Path) -> No
     ids = [int(i) for i in tokenizer.encode(text)][-model.config.context :]
     traced = trace(model, ids, "blocks.*.attention.weights")
     weights = np.stack([traced[name][0].float().cpu().numpy() for name in traced])
-    with path.open("wb") as file:
+    with whole(path) as file:
         np.savez_compressed(file, weights=weights, ids=np.array(ids), labels=np.array(tokenizer.labels(ids)))

@@ -3,21 +3,39 @@
 Shapes: L layers, n tokens, V vocabulary, d width of a head.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from markupsafe import Markup
 from torch import Tensor
 
 from ..data.tokenizers import Tokenizer
 from .compare import lens
 from .effect import effect
 from .pictures import shade
+from .report import signed
 from .trace import Trace
 
 TABLE_SIZE = 48  # tokens in the large table and the list of predictions, at most
 LENS_SIZE = 12  # tokens in the lens table, at most
 TOP = 5
+
+_STRAY = re.compile("0x[0-9A-F]{2}")  # how labels name a byte that belongs to no character
+
+
+@dataclass(frozen=True)
+class Label:
+    """The name of a token. On the page its direction of writing ends with it, and a special one is marked."""
+
+    text: str
+    special: bool
+    stray: bool
+
+    def __html__(self) -> str:
+        kind = Markup(' class="special"') if self.special else ""
+        return Markup("<bdi{}>{}</bdi>").format(kind, self.text)
 
 
 @dataclass(frozen=True)
@@ -30,7 +48,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Guess:
-    label: str
+    label: Label
     probability: float
     actual: bool
 
@@ -40,9 +58,9 @@ class Prediction:
     """What the model expects after one token, and how it rated the one that followed (None at the end)."""
 
     index: int
-    label: str
+    label: Label
     guesses: list[Guess]
-    actual: str | None
+    actual: Label | None
     probability: float
     rank: int
 
@@ -50,15 +68,15 @@ class Prediction:
 @dataclass(frozen=True)
 class Read:
     """What the last token reads of one key through the head on view: the weight, what it moves, and the
-    measured change of the log-probability of a next token without that edge, in nats."""
+    measured change of the log-probability of a next token without that edge, in nats, as text."""
 
     index: int
-    label: str
+    label: Label
     weight: float
     value: float
     moved: float
-    cut: float
-    zeroed: float
+    cut: str
+    zeroed: str
 
 
 def weight_table(weights_nn: Tensor, first: int) -> list[list[Cell]]:
@@ -85,7 +103,7 @@ def _number(weight: float) -> str:
 
 
 def predictions(
-    traced: Trace, tokenizer: Tokenizer, shown: Sequence[int], labels: list[str], first: int
+    traced: Trace, tokenizer: Tokenizer, shown: Sequence[int], labels: list[Label], first: int
 ) -> list[Prediction]:
     result = []
     probability_nV = traced.probabilities[0, :, : tokenizer.vocab_size]
@@ -109,13 +127,23 @@ def predictions(
     return result
 
 
-def name(tokenizer: Tokenizer, token: int) -> str:
-    return tokenizer.labels([token])[0]
+def labels(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Label]:
+    """The names of tokens in their places."""
+    result = []
+    for token, text in zip(ids, tokenizer.labels(ids), strict=True):
+        special = token in tokenizer.special
+        stray = not special and _STRAY.search(text) is not None and b"0x" not in tokenizer.token_bytes(token)
+        result.append(Label(text, special, stray))
+    return result
 
 
-def reads(traced: Trace, labels: list[str], layer: int, head: int, target: int) -> list[Read]:
-    """What the last token reads through a head, key by key, and what that does to `target`'s probability;
-    `traced` holds the layer's values."""
+def name(tokenizer: Tokenizer, token: int) -> Label:
+    return labels(tokenizer, [token])[0]
+
+
+def reads(traced: Trace, labels: list[Label], layer: int, head: int, target: int) -> list[Read]:
+    """What the last token reads through a head, key by key, and what that does to `target`'s probability,
+    the largest change when cut first; `traced` holds the layer's values."""
     last = len(labels) - 1
     measured = effect(
         traced.model, traced.tokens, target=target, layers=[layer], heads=[head], queries=[last]
@@ -124,9 +152,10 @@ def reads(traced: Trace, labels: list[str], layer: int, head: int, target: int) 
     v_nd = v_gnd[head * len(v_gnd) // traced.model.config.n_heads]
     lengths_n = torch.linalg.vector_norm(v_nd.float(), dim=-1)
     columns = (measured.key, measured.weight, measured.moved, measured.cut, measured.zeroed)
+    rows = sorted(zip(*columns, strict=True), key=lambda row: -abs(row[3]))
     return [
-        Read(int(key), labels[key], weight, float(lengths_n[key]), moved, cut, zeroed)
-        for key, weight, moved, cut, zeroed in zip(*columns, strict=True)
+        Read(int(key), labels[key], weight, float(lengths_n[key]), moved, signed(cut, 4), signed(zeroed, 4))
+        for key, weight, moved, cut, zeroed in rows
     ]
 
 

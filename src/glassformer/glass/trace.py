@@ -3,7 +3,7 @@
 Shapes: b batch, h heads, n queries, m keys.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -41,8 +41,8 @@ class Recorder:
         return tensor
 
 
-@dataclass(frozen=True)
-class Trace:
+@dataclass(frozen=True, eq=False)
+class Trace(Mapping[str, Tensor]):
     """What was recorded of one pass. `trace["blocks.0.attention.weights"]` is a tensor (b, h, n, m).
 
     `attention` names the path that attention took: "reference" if scores or weights were asked for, which
@@ -63,6 +63,9 @@ class Trace:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tensors)
+
+    def __len__(self) -> int:
+        return len(self.tensors)
 
     def weights(self, layer: int, head: int) -> Tensor:
         """The attention weights (n, m) of one head for the first row; layer and head count from 0."""
@@ -89,8 +92,17 @@ class Trace:
 
 
 def as_rows(model: Decoder, tokens: Tensor | Sequence[int]) -> Tensor:
-    """Ids of one text (n,) or of several (b, n) as (b, n) on the model's device."""
+    """Ids of one text (n,) or of several (b, n) as (b, n) on the model's device.
+
+    Raises ValueError for what is no id of the model."""
+    if isinstance(tokens, str):
+        raise ValueError("a model reads token ids, not a text; tokenizer.encode(text) makes them")
     ids = torch.as_tensor(tokens, dtype=torch.long, device=model.embedding.weight.device)
+    n_ids = model.config.vocab_size
+    if ids.dim() not in (1, 2) or not ids.numel():
+        raise ValueError(f"tokens must be ids (n,) or (b, n) and at least one, not of shape {(*ids.shape,)}")
+    if ids.min() < 0 or ids.max() >= n_ids:
+        raise ValueError(f"ids must lie in 0 … {n_ids - 1}; these go from {ids.min()} to {ids.max()}")
     return ids.unsqueeze(0) if ids.dim() == 1 else ids
 
 

@@ -63,8 +63,16 @@
     });
     const weight = weights[query * n + key];
     const digits = exact ? weight.toPrecision(7) : `≈ ${weight.toFixed(3)}`;
-    view.querySelector("output").textContent =
-      `${query} ${data.labels[query]} → ${key} ${data.labels[key]}   ` + (key > query ? "0 (masked)" : digits);
+    view.querySelector("[data-edge]").replaceChildren(`${query} `, named(query), ` → ${key} `, named(key));
+    view.querySelector("[data-weight]").textContent = key > query ? "0" : digits;
+    view.querySelector("[data-future]").hidden = key <= query;
+  }
+
+  // A token's name, whose direction of writing ends with it.
+  function named(i) {
+    const name = Object.assign(document.createElement("bdi"), { textContent: data.labels[i] });
+    if (data.special.includes(i)) name.className = "special";
+    return name;
   }
 
   function point(q, k) {
@@ -88,9 +96,10 @@
     point(query + move[0], key + move[1]);
   });
 
-  data.labels.forEach((label, i) => {
+  data.labels.forEach((_, i) => {
     const item = document.createElement("li");
-    const button = Object.assign(document.createElement("button"), { type: "button", textContent: label });
+    const button = Object.assign(document.createElement("button"), { type: "button" });
+    button.append(named(i));
     button.addEventListener("click", () => point(i, i));
     item.append(button);
     strip.append(item);
