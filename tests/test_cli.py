@@ -1,5 +1,7 @@
 """The verbs as a user meets them: what they print, what they leave, how they end."""
 
+import json
+import math
 import os
 import re
 import subprocess
@@ -183,6 +185,57 @@ def test_text_comes_from_standard_input(
     assert "the cat\n" in (tmp_path / "look.html").read_text(encoding="utf-8")
 
 
+def test_a_prompt_comes_from_standard_input(
+    glassformer: Callable[..., Ended], run_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = tmp_path / "prompt"
+    source.write_bytes("猫看".encode())
+    with source.open(encoding="utf-8") as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        written = glassformer("generate", run_folder, "--prompt", "-", "--tokens", 3, "--seed", 1)
+    assert written.out.startswith("猫看")
+    assert glassformer("generate", run_folder, "--prompt", "猫看", "--tokens", 3, "--seed", 1) == written
+
+
+def test_a_checkpoint_may_be_named_as_its_folder_is(
+    glassformer: Callable[..., Ended], run_folder: Path
+) -> None:
+    by_number, by_name = (
+        glassformer("info", run_folder, "--checkpoint", which) for which in ("30", "step-30")
+    )
+    assert by_number.code == 0
+    assert by_number == by_name
+
+
+def test_a_page_goes_to_standard_output_alone(glassformer: Callable[..., Ended], run_folder: Path) -> None:
+    looked = glassformer("look", run_folder, "the cat", "-o", "-", "--proof", "0.0.1.0")
+    assert looked.out.startswith("<!doctype html>")
+    assert looked.out.endswith("</html>\n") or looked.out.endswith("</html>")
+    assert "layer 0, head 0" in looked.err
+
+
+def test_figures_come_as_json_too(
+    glassformer: Callable[..., Ended], run_folder: Path, text_file: Path
+) -> None:
+    measured = json.loads(glassformer("eval", run_folder, text_file, "--json").out)
+    assert measured["n_bytes"] == len(TEXT.encode())
+    assert measured["perplexity"] == pytest.approx(math.exp(measured["loss"]))
+    described = json.loads(glassformer("info", run_folder, "--json").out)
+    assert described["config"]["d_model"] == 16
+    assert described["step"] in (10, 20, 30)
+    assert sum(described["parameters"].values()) > 1000
+
+
+def test_a_part_of_a_long_text_is_measured(
+    glassformer: Callable[..., Ended], run_folder: Path, text_file: Path, tmp_path: Path
+) -> None:
+    part = json.loads(glassformer("eval", run_folder, text_file, "--tokens", 100, "--json").out)
+    assert 100 <= part["n_tokens"] < 100 + 16 * 8
+    (tmp_path / "start.txt").write_text(TEXT[: part["n_tokens"]], encoding="utf-8", newline="\n")
+    alone = json.loads(glassformer("eval", run_folder, "start.txt", "--json").out)
+    assert part == pytest.approx(alone, abs=1e-6)
+
+
 MISTAKES = [
     (["train"], "no text given"),
     (["train", "none.txt"], "none.txt: no such file or folder"),
@@ -194,6 +247,15 @@ MISTAKES = [
     (["train", "TEXT", "layers=3"], "unknown setting 'layers'; did you mean 'n_layers'"),
     (["train", "TEXT", "--preset", "huge"], "'huge' is not one of 'tiny', 'small', 'base'"),
     (["train", "TEXT", "--steps", "-1"], "-1"),
+    (["train", "TEXT", "--lr", "3"], "lr is a setting; write lr=VALUE without dashes"),
+    (["train", "TEXT", "--batch-size", "3"], "batch_size is a setting; write batch_size=VALUE"),
+    (["train", "TEXT", "--sparkle", "3"], "No such option"),
+    (["train", "TEXT", "N_LAYERS=3"], "unknown setting 'N_LAYERS'; did you mean 'n_layers'"),
+    (["train", "TEXT", "n-layers = 3"], "unknown setting 'n-layers'; did you mean 'n_layers'"),
+    (["train", "TEXT", "preset=tiny"], "preset is an option; write --preset tiny"),
+    (["train", "TEXT", "bpe_vocab_size=3", "tokenizer=bpe"], "bpe_vocab_size=3: byte-level BPE needs"),
+    (["train", "--resume", "RUN", "n_layers=3"], "--resume goes on with the same shape"),
+    (["train", ""], "an empty name is no text"),
     (["train", "TEXT", "lr=inf"], "lr=inf: expected a number"),
     (["train", "TEXT", "lr=nan"], "lr=nan: expected a number"),
     (["generate", "nowhere"], "nowhere: no such run folder"),
@@ -218,6 +280,9 @@ MISTAKES = [
     (["effect", "RUN", "the", "--query", "first"], "say last, all, or the place of a token"),
     (["effect", "RUN", "the", "--head", "2"], "head 2 is not there"),
     (["effect", "RUN", ""], "the text is empty"),
+    (["effect", "RUN", "the", "--csv", "DIR"], "File 'DIR' is a directory"),
+    (["look", "RUN", "the", "-o", "a", "--npz", "a"], "a is named twice"),
+    (["look", "RUN", "the", "--layer", "-1"], "-1 is not in the range x>=0"),
     (["info", "nowhere"], "nowhere: no such run folder"),
     (["inform"], "No such command 'inform'"),
 ]
@@ -261,7 +326,7 @@ def test_a_locale_without_utf8_reads_and_writes_utf8_files(run_folder: Path, tmp
         "look", run_folder, "猫看老鼠", "-o", page, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0"
     )
     assert ended.returncode == 0, ended.stderr
-    assert "<blockquote>猫看老鼠</blockquote>" in page.read_text(encoding="utf-8")
+    assert '<blockquote dir="auto">猫看老鼠</blockquote>' in page.read_text(encoding="utf-8")
 
 
 def test_a_console_that_lacks_a_character_does_not_end_the_program(run_folder: Path) -> None:

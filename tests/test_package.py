@@ -11,18 +11,18 @@ import glassformer
 
 ROOT = Path(glassformer.__file__).parent
 LAYERS = [
-    {"errors", "config", "device"},
+    {"errors", "config", "device", "output", "terminal"},
     {"nn"},
     {"models"},
     {"data"},
     {"store"},
     {"decoding", "glass", "hub"},
     {"training"},
-    {"cli", "demo", "terminal", "__main__"},
+    {"cli", "demo", "__main__"},
 ]
 PUBLIC = (
-    "GPT GPTConfig Trace UserError __version__ "
-    "compare effect generate generate_batch lens load look stream trace"
+    "GPT GPTConfig Sampler Trace UserError __version__ "
+    "compare effect evaluate generate generate_batch lens load look resume stream trace train"
 )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .decoding.samplers import Sampler
     from .decoding.text import generate, generate_batch, stream
     from .errors import UserError
     from .glass.compare import compare, lens
@@ -20,39 +21,49 @@ if TYPE_CHECKING:
     from .glass.trace import Trace, trace
     from .hub.folder import load
     from .models import GPT, GPTConfig
+    from .training.evaluate import evaluate
+    from .training.train import resume, train
 
 # Loaded on first use: torch takes a second to import, and `--help` needs none of it.
 _HOMES = {
     "GPT": "models",
     "GPTConfig": "models",
+    "Sampler": "decoding.samplers",
     "Trace": "glass.trace",
     "UserError": "errors",
     "compare": "glass.compare",
     "effect": "glass.effect",
+    "evaluate": "training.evaluate",
     "generate": "decoding.text",
     "generate_batch": "decoding.text",
     "load": "hub.folder",
     "lens": "glass.compare",
     "look": "glass.page",
+    "resume": "training.train",
     "stream": "decoding.text",
     "trace": "glass.trace",
+    "train": "training.train",
 }
 
 __all__ = [
     "GPT",
     "GPTConfig",
+    "Sampler",
     "Trace",
     "UserError",
     "__version__",
     "compare",
     "effect",
+    "evaluate",
     "generate",
     "generate_batch",
     "lens",
     "load",
     "look",
+    "resume",
     "stream",
     "trace",
+    "train",
 ]
 
 

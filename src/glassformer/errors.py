@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_LISTED = 20  # names; more than that nobody reads
+
 
 class UserError(Exception):
     """Shown by the command line as one line without a traceback, exit code 2."""
@@ -11,6 +13,10 @@ class UserError(Exception):
 def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
     """The error for a name that is none of `known`; it suggests the nearest."""
     names = sorted(known)
-    near = get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"
-    return UserError(f"unknown {kind} {name!r}; {hint}")
+    near = get_close_matches(name.strip().lower().replace("-", "_"), names, n=1, cutoff=0.5)
+    listed = ", ".join(names[:_LISTED]) + (
+        f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    )
+    return UserError(
+        f"unknown {kind} {name!r}; " + (f"did you mean {near[0]!r}?" if near else f"known: {listed}")
+    )

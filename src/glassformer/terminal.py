@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,13 +18,21 @@ console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 """For people. Results go to standard output, so that they can be piped."""
 
 
+SIGN_OF_LIFE = 10  # seconds
+
+
 @contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar per kind of work, which appears with its first report."""
+    """A bar per kind of work, from its first report on; a line now and then without a terminal."""
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
         tasks = {}
+        said = time.monotonic()
 
         def advance(what: str, done: int, total: int) -> None:
+            nonlocal said
+            if not console.is_terminal and time.monotonic() - said > SIGN_OF_LIFE:
+                console.print(f"{what}: {done / max(1, total):.0%}")
+                said = time.monotonic()
             if what not in tasks:
                 tasks[what] = bars.add_task(what)
             bars.update(tasks[what], completed=done, total=total)

@@ -122,8 +122,10 @@ def test_fine_tuning_on_unknown_characters_names_them(run_folder: Path, tmp_path
 
 
 def test_only_training_settings_may_change_on_resume(run_folder: Path) -> None:
-    with pytest.raises(UserError, match="unknown setting 'd_model'"):
+    with pytest.raises(UserError, match="goes on with the same shape"):
         start.resumed(run_folder, ["d_model=32"])
+    with pytest.raises(UserError, match="goes on with the same text"):
+        start.resumed(run_folder, ["valid_fraction=0.5"])
     assert start.resumed(run_folder, ["steps=50"]).config.steps == 50
 
 

@@ -1,5 +1,6 @@
 """Verbs that look inside: look, effect."""
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,10 +22,14 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     default="look.html",
     show_default=True,
-    help="Where to write the page.",
+    help="Where to write the page; - is standard output, which then holds nothing else.",
 )
-@click.option("--layer", type=int, help="Layer of the head to show in numbers, from 0.")
-@click.option("--head", type=int, help="Head to show in numbers, from 0.  [default: the least uniform]")
+@click.option("--layer", type=click.IntRange(min=0), help="Layer of the head to show in numbers, from 0.")
+@click.option(
+    "--head",
+    type=click.IntRange(min=0),
+    help="Head to show in numbers, from 0.  [default: the least uniform]",
+)
 @click.option("--proof", metavar="L.H.Q.K", help="Work out this weight: layer, head, query, key, from 0.")
 @click.option(
     "--generate", type=click.IntRange(min=0), default=0, help="Let the model write so many tokens on first."
@@ -62,8 +67,10 @@ def look(
     from ..glass.page import look as make_page
     from ..glass.report import write_npz
     from ..hub.folder import open_folder
+    from ..output import prepare, write_text
     from ..terminal import language, open_in_browser, read_argument
 
+    prepare(output, npz)
     opened = open_folder(run, checkpoint)
     model, tokenizer = opened.decoder().to(choose_device(device)), opened.tokenizer()
     text, edge = read_argument(text), None
@@ -82,14 +89,14 @@ def look(
         step=opened.step,
         language=lang or language(),
     )
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(page, encoding="utf-8", newline="\n")
-    click.echo(output)
+    write_text(output, page)
+    say = functools.partial(click.echo, err=str(output) == "-")
+    say(output)
     if proof is not None:
-        click.echo(proofs.of_text(model, tokenizer, text + written, proofs.parsed(proof)))
+        say(proofs.of_text(model, tokenizer, text + written, proofs.parsed(proof)))
     if npz is not None:
         write_npz(model, tokenizer, text + written, npz)
-        click.echo(npz)
+        say(npz)
     if show:
         open_in_browser(output)
 
@@ -98,8 +105,12 @@ def look(
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("text")
 @click.option("--target", help="The next token to follow.  [default: the likeliest]")
-@click.option("--layer", "layers", type=int, multiple=True, help="Only this layer; may be repeated.")
-@click.option("--head", "heads", type=int, multiple=True, help="Only this head; may be repeated.")
+@click.option(
+    "--layer", "layers", type=click.IntRange(min=0), multiple=True, help="Only this layer; may be repeated."
+)
+@click.option(
+    "--head", "heads", type=click.IntRange(min=0), multiple=True, help="Only this head; may be repeated."
+)
 @click.option(
     "--query", default="last", show_default=True, help="The token that reads: a place, last, or all."
 )
@@ -139,8 +150,10 @@ def effect(
     from ..glass import report
     from ..glass.check import check
     from ..hub.folder import load_decoder
+    from ..output import prepare
     from ..terminal import console, progress, read_argument, spoken
 
+    prepare(csv)
     model, tokenizer = load_decoder(run, checkpoint, device)
     every = [int(i) for i in tokenizer.encode(read_argument(text))]
     ids = every[-model.config.context :]

@@ -15,3 +15,4 @@ device_option = click.option(
     show_default=True,
     help="auto (a GPU where there is one), cpu, cuda, cuda:1, …",
 )
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of lines for people.")

@@ -1,16 +1,20 @@
 """Verbs that run a trained model: generate, eval, info."""
 
+import json
 import random
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from .options import checkpoint_option, device_option
+from .options import checkpoint_option, device_option, json_option
 
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--prompt", default="", help="What the text begins with; empty begins a new document.")
+@click.option(
+    "--prompt", default="", help="What the text begins with (-: standard input); empty begins a new document."
+)
 @click.option(
     "--tokens", type=click.IntRange(min=0), default=200, show_default=True, help="At most so many new tokens."
 )
@@ -56,15 +60,14 @@ def generate(
     from ..decoding.samplers import Sampler
     from ..decoding.text import stream
     from ..hub.folder import load_decoder
-    from ..terminal import console, spoken
+    from ..terminal import console, read_argument, spoken
 
-    if seed is None:
-        seed = random.randrange(1 << 32)
-        console.print(f"seed {seed}", style="dim")
     sampler = Sampler(temperature, top_k, top_p, repetition_penalty)
     model, tokenizer = load_decoder(run, checkpoint, device)
-    prompt = spoken(prompt)
+    prompt = read_argument(prompt)
     texts = [prompt] * samples
+    told = seed is not None
+    seed = random.randrange(1 << 32) if seed is None else seed
     pieces = stream(
         model,
         tokenizer,
@@ -74,6 +77,8 @@ def generate(
         stop=[spoken(text) for text in stop],
         seeds=[f"{seed}/{j}" for j in range(samples)],
     )
+    if not told and temperature:  # after all that may be refused
+        console.print(f"seed {seed}", style="dim")
     if samples == 1:
         click.echo(prompt, nl=False)
         for _, piece in pieces:
@@ -89,9 +94,13 @@ def generate(
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
+@click.option("--tokens", type=click.IntRange(min=1), help="Stop after about so many tokens.  [default: all]")
+@json_option
 @checkpoint_option
 @device_option
-def eval(run: Path, texts: tuple[str, ...], checkpoint: str, device: str) -> None:
+def eval(
+    run: Path, texts: tuple[str, ...], tokens: int | None, as_json: bool, checkpoint: str, device: str
+) -> None:
     """Measure how well a run predicts other texts: loss, perplexity, bits per byte.
 
     TEXT as for `train`. The text is read in non-overlapping windows of the model's context, so that every
@@ -103,7 +112,10 @@ def eval(run: Path, texts: tuple[str, ...], checkpoint: str, device: str) -> Non
 
     model, tokenizer = load_decoder(run, checkpoint, device)
     with progress() as advance:
-        result = evaluate(model, tokenizer, [spoken(text) for text in texts], advance)
+        result = evaluate(model, tokenizer, [spoken(text) for text in texts], tokens, advance)
+    if as_json:
+        click.echo(json.dumps({**asdict(result), "perplexity": result.perplexity}, indent=1))
+        return
     click.echo(f"loss           {result.loss:.4f} nats per token")
     click.echo(f"perplexity     {result.perplexity:.4f}")
     click.echo(f"bits per byte  {result.bits_per_byte:.4f}")
@@ -112,12 +124,18 @@ def eval(run: Path, texts: tuple[str, ...], checkpoint: str, device: str) -> Non
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
+@json_option
 @checkpoint_option
-def info(run: Path, checkpoint: str) -> None:
+def info(run: Path, as_json: bool, checkpoint: str) -> None:
     """Show a run's shapes, its parameters by part, and what a token costs."""
     from ..hub.folder import open_folder
-    from ..models.describe import table
+    from ..models.describe import figures, table
 
     opened = open_folder(run, checkpoint)
+    if as_json:
+        described = {"folder": str(opened.folder), "family": opened.family, "step": opened.step}
+        tokenizer = {"tokenizer": opened.tokenizer().kind}
+        click.echo(json.dumps({**described, **tokenizer, **figures(opened.model())}, indent=1))
+        return
     click.echo(f"{opened.folder}: family {opened.family}, tokenizer {opened.tokenizer().kind}")
     click.echo(table(opened.model()))

@@ -3,19 +3,31 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import UserError
 
-if TYPE_CHECKING:
-    from ..training.loop import Training
-
-_SETTING = re.compile(r"[a-z_0-9.]+=")
+_OPTIONS = {"preset": "--preset", "base": "--from", "from": "--from", "out": "--out", "resume": "--resume"}
+_SETTING = re.compile(r"\s*[\w.-]+\s*=")
 
 
-@click.command()
+class _WithSettings(click.Command):
+    """Says of --lr that it is written lr=…"""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(context, args)
+        except click.NoSuchOption as error:
+            from ..training.settings import preset
+
+            name = error.option_name.lstrip("-").replace("-", "_")
+            if not any(hasattr(part, name) for part in preset("tiny").values()):
+                raise
+            raise UserError(f"{name} is a setting; write {name}=VALUE without dashes") from None
+
+
+@click.command(cls=_WithSettings)
 @click.argument("texts", nargs=-1, metavar="[TEXT…] [KEY=VALUE…]")
 @click.option(
     "--preset", type=click.Choice(["tiny", "small", "base"]), help="Size of a new model.  [default: tiny]"
@@ -31,7 +43,7 @@ def train(
     out: Path | None,
     resume: Path | None,
     base: Path | None,
-) -> int:
+) -> None:
     """Train a GPT on your text.
 
     TEXT is a file, a folder (its .txt, .md, .rst, … files), a glob, or - for standard input; UTF-8. The
@@ -50,29 +62,24 @@ def train(
       glassformer train --resume runs/poems
       glassformer train --from runs/poems more.txt --out runs/tuned
     """
-    from ..hub.folder import open_folder
-    from ..terminal import progress, spoken
-    from ..training import start
+    from ..terminal import spoken
+    from ..training import train as training
 
-    settings = [text for text in texts if _SETTING.match(text) and not Path(text).exists()]
-    files = [text for text in texts if text not in settings]
+    assignments = [text for text in texts if _SETTING.match(text) and not Path(text).exists()]
+    files = [text for text in texts if text not in assignments]
+    settings: dict[str, object] = dict(map(_pair, assignments))
     if steps is not None:
-        settings.append(f"steps={steps}")
+        settings["steps"] = steps
     if resume is not None:
         if files or base or out or preset:
             raise UserError("--resume takes all from the run folder; only KEY=VALUE and --steps go with it")
-        return _train(start.resumed(resume, settings))
+        click.echo(training.resume(resume, **settings))
+        return
     if base is not None and preset:
         raise UserError("--from keeps the shape of its run; leave out --preset")
-    with start.begun(
-        [spoken(text) for text in files],
-        out or _default_out(files),
-        preset_name=preset or "tiny",
-        assignments=settings,
-        base=None if base is None else open_folder(base),
-        progress=progress,
-    ) as training:
-        return _train(training)
+    words = [spoken(text) for text in files]
+    out = out or _default_out(files)
+    click.echo(training.train(words, out, preset=preset or "tiny", base=base, **settings))
 
 
 def _default_out(files: Sequence[str]) -> Path:
@@ -80,27 +87,23 @@ def _default_out(files: Sequence[str]) -> Path:
     return Path("runs") / (re.sub(r"[^\w.-]+", "-", name).strip("-") or "text")
 
 
-def _train(training: "Training") -> int:
-    from ..terminal import console
-    from ..training.report import train_visibly
-
-    outcome = train_visibly(training, console)
-    click.echo(training.run.folder)
-    return 130 if outcome == "stopped" else 0
+def _pair(assignment: str) -> tuple[str, str]:
+    key, _, value = (part.strip() for part in assignment.partition("="))
+    if key in _OPTIONS:
+        raise UserError(f"{key} is an option; write {_OPTIONS[key]} {value}")
+    return key, value
 
 
 @click.command()
 @click.option(
     "--out", type=click.Path(path_type=Path), default="runs/demo", show_default=True, help="The run folder."
 )
-@click.option(
-    "--steps", type=click.IntRange(min=1), default=1200, show_default=True, help="How long to train."
-)
-def demo(out: Path, steps: int) -> int:
+@click.option("--steps", type=click.IntRange(min=1), help="How long to train.  [default: 1200]")
+def demo(out: Path, steps: int | None) -> None:
     """Train a small GPT on Python's own manual, write a sample, and make the page that looks inside it.
 
     Takes a minute or two on two cores. Run again, it goes on from what it finds.
     """
     from ..demo import demonstrate
 
-    return demonstrate(out, steps)
+    demonstrate(out, steps)

@@ -38,30 +38,40 @@ class Evaluation:
 def evaluate(
     model: Decoder,
     tokenizer: Tokenizer,
-    texts: Sequence[str],
+    texts: str | Sequence[str],
+    n_tokens: int | None = None,
     advance: Advance = lambda what, done, total: None,
 ) -> Evaluation:
     """Read the texts in non-overlapping windows of the model's context; every token is predicted once, the
-    first of a document from END. END itself is not counted. `texts` are files, folders, globs or "-"."""
+    first of a document from END. END itself is not counted. `texts` are files, folders, globs or "-". With
+    `n_tokens` it ends with the batch of windows that brings so many."""
+    texts = [texts] if isinstance(texts, str) else texts
     with sources.opened(texts) as paths, tempfile.TemporaryDirectory(prefix="glassformer-") as folder:
         text = corpus.prepare(paths, Path(folder) / "run" / "data", tokenizer, 0, advance)
-        return _evaluated(model, text, advance)
+        return _evaluated(model, text, n_tokens or len(text.tokens), advance)
 
 
 @torch.inference_mode()
-def _evaluated(model: Decoder, text: Corpus, advance: Advance) -> Evaluation:
+def _evaluated(model: Decoder, text: Corpus, most: int, advance: Advance) -> Evaluation:
     model.eval()
     device = model.embedding.weight.device
-    total, count, done = 0.0, 0, 0
+    total, count, n_bytes, done = 0.0, 0, 0, 0
     rows = max(1, min(BATCH, LOGITS // (model.config.context * model.config.vocab_size)))
     for batch in _batches(text, model.config.context, rows):
         total += float(next_token_loss(model, batch.to(device)))
         count += batch.n_targets
         done += batch.targets.numel()
-        advance("evaluating", done, len(text.tokens) - 1)
+        advance("evaluating", done, min(most, len(text.tokens) - 1))
+        n_bytes += sum(
+            len(text.tokenizer.token_bytes(t)) for t in batch.targets[batch.targets != IGNORE].tolist()
+        )
+        if count >= most:
+            break
+    else:
+        n_bytes = text.meta.n_bytes  # a foreign tokenizer may drop some of the text
     if not count:
         raise UserError("the text holds no token to predict")
-    return Evaluation(total / count, total / math.log(2) / text.meta.n_bytes, count, text.meta.n_bytes)
+    return Evaluation(total / count, total / math.log(2) / n_bytes, count, n_bytes)
 
 
 def _batches(text: Corpus, context: int, rows: int) -> Iterator[Batch]:

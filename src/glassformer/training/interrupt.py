@@ -1,10 +1,14 @@
 """Ctrl-C and SIGTERM as a request to stop at the next step. A second one stops at once."""
 
+import contextlib
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+_ANSWER = b"\nstopping after this step, and saving; once more stops at once\n"
 
 
 @contextmanager
@@ -17,6 +21,8 @@ def stop_requested() -> Iterator[Callable[[], bool]]:
         if asked:
             raise KeyboardInterrupt
         asked = True
+        with contextlib.suppress(OSError):  # nobody may be listening
+            os.write(2, _ANSWER)  # not through a stream, which may be in the middle of a line of its own
 
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False

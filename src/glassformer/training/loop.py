@@ -162,9 +162,10 @@ def _backward(training: Training, batch: Batch, n_targets: int) -> torch.Tensor:
 
 def _require_finite(training: Training, value: float, what: str = "loss") -> None:
     if not math.isfinite(value):
+        kept = f"; {training.run.folder} keeps its last checkpoint" if training.run.exists() else ""
         raise UserError(
             f"the {what} is {value} at step {training.progress.step}: training has diverged. Try an lr below "
-            f"{training.config.lr:g}, or a longer warmup; {training.run.folder} keeps its last checkpoint"
+            f"{training.config.lr:g}, or a longer warmup{kept}"
         )
 
 

@@ -1,6 +1,7 @@
 """What a person sees of a training: a bar with loss, speed and time left, measurements, samples."""
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 
@@ -13,7 +14,7 @@ from ..decoding.text import generate
 from ..errors import UserError
 from . import log
 from .interrupt import stop_requested
-from .loop import Outcome, Training, fit
+from .loop import Training, fit
 from .start import describe
 
 _SMOOTHING = 0.95  # of the shown loss and speed, per step
@@ -24,8 +25,8 @@ class TrainingReport(AbstractContextManager["TrainingReport"]):
 
     def __init__(self, training: Training, console: Console) -> None:
         self._training, self._console = training, console
-        self._loss: float | None = None
-        self._speed = 0.0
+        self._shown = 0  # steps so far
+        self._loss = self._speed = 0.0  # running sums, each to be divided by the weight of what is in it
         self._bar = Progress(
             TextColumn("step {task.completed:.0f}/{task.total:.0f}"),
             BarColumn(),
@@ -51,22 +52,21 @@ class TrainingReport(AbstractContextManager["TrainingReport"]):
         self._bar.stop()
 
     def stepped(self, step: int, loss: float, tokens_per_second: float) -> None:
-        if self._loss is None:
-            self._loss, self._speed = loss, tokens_per_second
+        self._shown += 1
         self._loss = _SMOOTHING * self._loss + (1 - _SMOOTHING) * loss
         self._speed = _SMOOTHING * self._speed + (1 - _SMOOTHING) * tokens_per_second
-        self._bar.update(
-            self._task, completed=step, figures=f"loss {self._loss:.3f}  {self._speed:,.0f} tokens/s"
-        )
+        self._bar.update(self._task, completed=step, figures="  ".join(self._figures()))
+
+    def _figures(self) -> list[str]:
+        """Recent loss and speed: means in which each step counts 0.95 times as much as the next."""
+        if not self._shown:
+            return []
+        weight = 1 - _SMOOTHING**self._shown
+        return [f"loss {self._loss / weight:.4f}", f"{self._speed / weight:,.0f} tokens/s"]
 
     def validated(self, step: int, loss: float | None, best: bool) -> None:
-        figures = [f"step {step}"]
-        if self._loss is not None:
-            figures.append(f"loss {self._loss:.4f}")
-        if loss is not None:
-            figures.append(f"validation {loss:.4f}{' (best)' if best else ''}")
-        if self._speed:
-            figures.append(f"{self._speed:,.0f} tokens/s")
+        measured = [] if loss is None else [f"validation {loss:.4f}{' (best)' if best else ''}"]
+        figures = [f"step {step}", *self._figures()[:1], *measured, *self._figures()[1:]]
         self._console.print("  ".join(figures), markup=False, highlight=False)
         if step and self._training.config.sample:
             self._sample(step)
@@ -107,32 +107,56 @@ def _memory_told(training: Training) -> Iterator[None]:
         ) from None
 
 
-def train_visibly(training: Training, console: Console) -> Outcome:
-    """Train with a report on the console; say at the end what came of it and where it lies."""
+@contextmanager
+def _stopped_at_once(training: Training, stop: Callable[[], bool]) -> Iterator[None]:
+    """Say after a second Ctrl-C what is kept. The compiler takes the first one for a crash of its own."""
+    try:
+        yield
+    except (KeyboardInterrupt, RuntimeError) as error:
+        if not stop() or not training.run.exists():
+            raise
+        step = training.run.checkpoint("last").step
+        raise KeyboardInterrupt(_resume_hint(training, f"stopped at once; step {step} is kept")) from error
+
+
+def _resume_hint(training: Training, what: str) -> str:
+    return f"{what}. Go on with: glassformer train --resume {shlex.quote(str(training.run.folder))}"
+
+
+def train_visibly(training: Training, console: Console) -> None:
+    """Train with a report on the console; say at the end what came of it.
+
+    Raises KeyboardInterrupt after a Ctrl-C, when the last step is saved, with the command that goes on."""
     folder, progress = training.run.folder, training.progress
     done = progress.step >= training.config.steps or progress.outcome == "no longer improving"
     if done and training.run.exists():
         console.print(
             f"{folder} is finished ({progress.outcome} at step {progress.step}); more --steps go on"
         )
-        return "finished"
+        return
     console.print(describe(training))
+    if 0 < training.config.steps <= training.config.warmup:
+        console.print(
+            f"the rate never comes to lr={training.config.lr:g}: warmup={training.config.warmup} takes all "
+            f"{training.config.steps} steps"
+        )
     if not training.validates:
         console.print("no validation: the held-out text is shorter than one window")
     if progress.step:
         console.print(f"going on from step {progress.step}")
-    with stop_requested() as stop, TrainingReport(training, console) as report, _memory_told(training):
+    with (
+        stop_requested() as stop,
+        _stopped_at_once(training, stop),
+        TrainingReport(training, console) as report,
+        _memory_told(training),
+    ):
         outcome = fit(training, report, stop)
     log.draw(folder)
     if outcome == "stopped":
-        console.print(
-            f"stopped after step {progress.step}; saved. Go on with: glassformer train --resume {folder}"
-        )
-        return outcome
+        raise KeyboardInterrupt(_resume_hint(training, f"stopped after step {progress.step}; saved"))
     best = (
         f", best validation {progress.best_loss:.4f} at step {progress.best_step}"
         if progress.best_loss
         else ""
     )
     console.print(f"{outcome} at step {progress.step}{best}")
-    return outcome

@@ -75,7 +75,13 @@ def resumed(folder: Path, assignments: Sequence[str] = ()) -> Training:
             f"{folder} was imported, not trained: there is nothing to resume; --from {folder} fine-tunes it"
         )
     parts = _parts_of(last, fresh=False)
-    train: TrainConfig = config.override({"train": parts["train"]}, assignments)["train"]
+    changed = config.override(parts, assignments)
+    for part, what in (("model", "shape"), ("data", "text and its tokenizer")):
+        if changed[part] != parts[part]:
+            raise UserError(
+                f"--resume goes on with the same {what}; only settings of the training may change"
+            )
+    train: TrainConfig = changed["train"]
     text = corpus.load(folder / DATA)
     if text.tokenizer.to_json() != last.tokenizer().to_json():
         raise UserError(f"{folder / DATA} was encoded by another tokenizer than that of {last.folder}")

@@ -1,0 +1,54 @@
+"""Training from the outside: a text in, a run folder out, and what happens shown on the console."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..hub.folder import open_folder
+from ..terminal import console, progress
+from . import start
+from .loop import Training
+from .report import train_visibly
+
+Texts = str | Path | Sequence[str | Path]
+
+
+def train(
+    texts: Texts,
+    out: str | Path,
+    /,
+    *,
+    preset: str = "tiny",
+    base: str | Path | None = None,
+    **settings: object,
+) -> Path:
+    """Train a new model on texts and return its run folder `out`.
+
+    `texts`: one or several of file, folder, glob, "-" (standard input). `preset`: "tiny", "small" or "base";
+    `base`: a run or published model to fine-tune instead. `settings` as on the command line: steps=500,
+    n_layers=6, lr=1e-3, … Raises UserError for what is wrong with any of them, and KeyboardInterrupt after a
+    Ctrl-C, when all is saved.
+    """
+    texts = [texts] if isinstance(texts, str | Path) else texts
+    with start.begun(
+        [str(text) for text in texts],
+        Path(out),
+        preset_name=preset,
+        assignments=_assignments(settings),
+        base=None if base is None else open_folder(base),
+        progress=progress,
+    ) as training:
+        return _done(training)
+
+
+def resume(run: str | Path, /, **settings: object) -> Path:
+    """Go on with a run exactly where it stopped, or, with more `steps`, beyond its end."""
+    return _done(start.resumed(Path(run), _assignments(settings)))
+
+
+def _assignments(settings: dict[str, object]) -> list[str]:
+    return [f"{key}={value}" for key, value in settings.items()]
+
+
+def _done(training: Training) -> Path:
+    train_visibly(training, console)
+    return training.run.folder
