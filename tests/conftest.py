@@ -71,5 +71,8 @@ class Silent:
         self.steps.append(step)
         self.losses.append(loss)
 
+    def noted(self, what: str) -> None:
+        pass
+
     def validated(self, step: int, loss: float | None, best: bool) -> None:
         self.validations.append((step, loss, best))

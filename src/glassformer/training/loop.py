@@ -22,11 +22,13 @@ from ..models import Decoder
 from ..store.run import Run
 from . import optimiser as optim
 from .log import Log
-from .runtime import Runtime
+from .runtime import Runtime, keep_memory
 from .settings import TrainConfig
 from .task import Forward, Task, mean_loss
+from .threads import Threads
 
 LOG_EVERY = 10  # steps
+TRIAL_TOKENS = 1024  # of a pass that finds out how many threads are best
 
 Outcome = Literal["finished", "stopped", "no longer improving"]
 
@@ -49,6 +51,7 @@ class Reporter(Protocol):
 
     def stepped(self, step: int, loss: float, tokens_per_second: float) -> None: ...
     def validated(self, step: int, loss: float | None, best: bool) -> None: ...
+    def noted(self, what: str) -> None: ...
 
 
 @dataclass
@@ -93,11 +96,26 @@ class Training:
 def fit(training: Training, report: Reporter, stop: Callable[[], bool] = lambda: False) -> Outcome:
     """Train until `steps` are done, validation stops improving, or `stop()` says so; always leaves a
     checkpoint of the last finished step."""
-    with training.run.locked():
-        return _fit(training, report, stop)
+    keep_memory()
+    with training.run.locked(), _threads(training, report) as threads:
+        return _fit(training, report, stop, threads)
 
 
-def _fit(training: Training, report: Reporter, stop: Callable[[], bool]) -> Outcome:
+def _threads(training: Training, report: Reporter) -> Threads:
+    """Watches over a training; its trials read a few windows of the first batch and learn nothing."""
+    device = training.runtime.device
+    first = training.task.training_batches(0)[0]
+    rows = max(1, TRIAL_TOKENS // first.inputs.shape[1])
+    few = Batch(first.inputs[:rows], first.targets[:rows]).to(device)
+
+    @torch.no_grad()
+    def trial() -> None:
+        training.task.loss_sum(training.model, few)
+
+    return Threads(trial, report.noted, on_cpu=device.type == "cpu")
+
+
+def _fit(training: Training, report: Reporter, stop: Callable[[], bool], threads: Threads) -> Outcome:
     config, progress = training.config, training.progress
     training.run.tidy()
     log = Log(training.run.folder, progress.step)
@@ -117,6 +135,7 @@ def _fit(training: Training, report: Reporter, stop: Callable[[], bool]) -> Outc
         _require_finite(training, loss)
         _require_finite(training, norm, "gradient's length")
         report.stepped(progress.step, loss, n_targets / seconds)
+        threads.stepped(seconds)
         if progress.step % LOG_EVERY == 0 or progress.step == config.steps:
             log.add(
                 step=progress.step,

@@ -64,6 +64,9 @@ class TrainingReport(AbstractContextManager["TrainingReport"]):
         weight = 1 - _SMOOTHING**self._shown
         return [f"loss {self._loss / weight:.4f}", f"{self._speed / weight:,.0f} tokens/s"]
 
+    def noted(self, what: str) -> None:
+        self._console.print(what)
+
     def validated(self, step: int, loss: float | None, best: bool) -> None:
         measured = [] if loss is None else [f"validation {loss:.4f}{' (best)' if best else ''}"]
         figures = [f"step {step}", *self._figures()[:1], *measured, *self._figures()[1:]]
