@@ -1,15 +1,20 @@
 """Pages of small models, and how the tests read them."""
 
+import json
+import re
 from html.parser import HTMLParser
 from xml.etree.ElementTree import TreeBuilder
 
+import pytest
 import torch
 
 from glassformer import look
+from glassformer.data.library import LibraryTokenizer
 from glassformer.data.tokenizers import CharTokenizer
 from glassformer.glass import words
-from glassformer.models import GPT, GPTConfig
+from glassformer.models import GPT, Bert, BertConfig, GPTConfig
 from glassformer.nn.blocks import initialise
+from published import wordpiece
 
 WEIGHTS, READS, NEXT = (f".//table[@class='{name}']/tbody/tr" for name in ("weights", "plain", "next"))
 LETTERS = CharTokenizer("abcdefgh")
@@ -52,8 +57,29 @@ def make(vocab_size=LETTERS.vocab_size, context=16, layers=2, heads=4):
     return model.eval()
 
 
+def make_encoder(vocab_size, context=64, layers=2, heads=4):
+    torch.manual_seed(0)
+    shape = {"d_model": 8 * heads, "d_inner": 40, "n_types": 2, "pooler": False}
+    config = BertConfig(vocab_size, context, layers, heads, activation="gelu", norm_eps=1e-12, **shape)
+    model = Bert(config)
+    initialise(model, 1, std=0.4)
+    return model.eval()
+
+
+def wrapping():
+    """A tokenizer that puts [CLS] and [SEP] around a text."""
+    roles = {"cls": [2], "sep": [3], "pad": [0], "unk": [1]}
+    return LibraryTokenizer(wordpiece().to_str(), roles, opens=False)
+
+
 def page(text="abcdefgh", model=None, tokenizer=LETTERS, **options):
     return Reader(look(model or make(), tokenizer, text, **options)).root
+
+
+def data_of(html):
+    """What the page's script is given, one for each subject."""
+    blocks = re.findall(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
+    return [json.loads(block, parse_constant=pytest.fail) for block in blocks]
 
 
 def say(key, **values):

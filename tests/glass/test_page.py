@@ -2,7 +2,6 @@
 
 import base64
 import io
-import json
 import re
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
-from glass.reading import LETTERS, NEXT, WEIGHTS, Reader, make, page, say, text_of
+from glass.reading import LETTERS, NEXT, WEIGHTS, Reader, data_of, make, page, say, text_of
 from glassformer import UserError, look, trace
 from glassformer.data.tokenizers import END, BPETokenizer, ByteTokenizer, CharTokenizer
 from glassformer.glass import words
@@ -45,8 +44,8 @@ def test_hostile_text_is_inert(kind):
     assert html.count("<script") == html.count("</script") == 2
     shown = re.sub(r'src="data:[^"]*"|<script.*?</script>', "", html, flags=re.DOTALL)
     assert not re.search(r"https?:|//\w|url\(|@import|\bnan\b|\binf\b", shown)
-    data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1], parse_constant=pytest.fail)
-    assert data["labels"] == tokenizer.labels([int(i) for i in tokenizer.encode(text)])
+    (data,) = data_of(html)
+    assert data["queries"] == data["keys"] == tokenizer.labels([int(i) for i in tokenizer.encode(text)])
     root, labels = Reader(html).root, tokenizer.labels([int(i) for i in tokenizer.encode(text)])
     assert {node.tag for node in root.iter()} <= {"strong", *(node.tag for node in page().iter())}
     for node in root.iter():
@@ -62,8 +61,8 @@ def test_hostile_text_is_inert(kind):
 def test_page_is_whole():
     root = page("abcdefgh" * 2)
     ids = [node.get("id") for node in root.iter() if "id" in node.attrib]
-    assert sorted(ids) == ["data", "en", "view", "zh"]
-    assert sorted(node.get("for") for node in root.iter("label")) == ["en", "zh"]
+    assert [re.sub("-[0-9a-f]{8}$", "", name) for name in ids] == ["en", "zh"]
+    assert [node.get("for") for node in root.iter("label")] == ids
     assert [img.get("alt") for img in root.iter("img")] == [f"L{i} H{j}" for i in (0, 1) for j in range(4)]
     for table in root.iter("table"):
         assert len({len(row) for row in table.iter("tr")}) == 1
@@ -93,8 +92,8 @@ def test_weights_are_those_of_the_trace(n, context):
     for i, row in zip(range(first, len(weights)), rows, strict=True):
         expected = [*([weights[i, :first].sum()] if first else []), *weights[i, first:]]
         visible = i - first + 1 + (first > 0)
-        future = [cell.get("class") == "future" for cell in row[1:]]
-        assert future == [place >= visible for place in range(len(expected))]
+        masked = [cell.get("class") == "masked" for cell in row[1:]]
+        assert masked == [place >= visible for place in range(len(expected))]
         for cell, weight in zip(row[1 : visible + 1], expected[:visible], strict=True):
             assert float(text_of(cell).replace("·", "0")) == pytest.approx(float(weight), abs=0.0051)
             assert float(cell.get("style")[len("--w:") :]) == pytest.approx(float(weight.sqrt()), abs=6e-4)
@@ -135,7 +134,8 @@ def test_a_map_keeps_the_largest_weight_of_each_area(n):
 def test_says_what_it_leaves_out(n):
     text = text_of(page(("abcdefgh" * 20)[:n], make(context=100)))
     assert (say("earlier_note", n=48) in text) == (n > 48)
-    assert (say("pooled", n=min(n, 100)) in text) == (n > 64)
+    pooled = say("pooled", n=min(n, 100), m=min(n, 100), rows=64, columns=64)
+    assert (pooled in text) == (n > 64)
     assert (say("cropped", all=n, n=100) in text) == (n > 100)
 
 
@@ -194,7 +194,7 @@ def test_ids_without_a_token_are_not_shown():
 def test_every_text_stands_in_both_languages_and_one_is_checked(language, tag):
     root = page("abcdefgh" * 20, make(context=100), step=7, language=language)
     assert root.get("lang") == tag
-    assert [node.get("id") for node in root.iter("input") if "checked" in node.attrib] == [language]
+    assert [node.get("class") for node in root.iter("input") if "checked" in node.attrib] == [language]
     for node in root.iter():
         spans = [child for child in node if child.tag == "span" and "lang" in child.attrib]
         assert [span.get("lang") for span in spans] == ["en", "zh-Hans"] * (len(spans) // 2)
@@ -209,6 +209,37 @@ def test_every_text_stands_in_both_languages_and_one_is_checked(language, tag):
     parameters = f"{sum(p.numel() for p in make().parameters()):,}"
     assert say("machine", layers=2, heads=4, parameters=parameters, context=100) in english
     assert say("checkpoint", step=7) in english
+
+
+def floats(held, *shape):
+    return np.frombuffer(base64.b64decode(held["float32"]), "<f4").reshape(shape)
+
+
+@pytest.mark.parametrize("room", [8 * 4 * 64, 8 * 4 * 64 - 1])
+def test_the_exact_numbers_of_every_head_are_there_while_there_is_room(room, monkeypatch):
+    monkeypatch.setattr("glassformer.glass.page.EXACT_SIZE", room)
+    model, every = make(), room == 8 * 4 * 64
+    html = look(model, LETTERS, "abcdefgh", layer=1, head=2)
+    (data,) = data_of(html)
+    weights = weights_of(model, "abcdefgh").numpy()
+    for layer, head in np.ndindex(2, 4):
+        held = data["heads"][layer][head]
+        if every or (layer, head) == (1, 2):
+            assert (floats(held, 8, 8) == weights[layer, head]).all()
+        else:
+            png = io.BytesIO(base64.b64decode(held["shades"].removeprefix(DATA)))
+            shades = np.asarray(Image.open(png)) / 255
+            assert np.abs(shades - np.sqrt(weights[layer, head])).max() <= 0.501 / 255
+    text = text_of(Reader(html).root)
+    assert (say("exact_all") in text, say("exact") in text) == (every, not every)
+
+
+def test_a_mask_that_all_heads_share_is_there_once():
+    (data,) = data_of(look(make(), LETTERS, "abcdefg"))
+    (mask,) = data["masks"]
+    assert data["mask"] == [[0] * 4] * 2
+    bits = np.unpackbits(np.frombuffer(base64.b64decode(mask), np.uint8))[:49].reshape(7, 7)
+    assert (bits == np.tril(np.ones((7, 7)))).all()
 
 
 @pytest.mark.parametrize(("n", "limit"), [(256, 5e6), pytest.param(512, 20e6, marks=pytest.mark.slow)])

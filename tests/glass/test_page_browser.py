@@ -11,6 +11,7 @@ from PIL import Image
 from conftest import CHROMIUM
 from glassformer import look
 from glassformer.data.tokenizers import CharTokenizer
+from glassformer.glass.page import Subject
 from glassformer.models import GPT, GPTConfig
 from glassformer.nn.blocks import initialise
 
@@ -21,19 +22,21 @@ TEXTS = {"short": "床前明月光", "long": "春眠不觉晓，" * 20, "word": 
 EVERY = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 
 
+def subject(text, context=96, layers=2, heads=12):
+    tokenizer = CharTokenizer(text)
+    torch.manual_seed(0)
+    model = GPT(GPTConfig(tokenizer.vocab_size, context, layers, heads, d_model=4 * heads))
+    initialise(model, 1, std=0.3)
+    return Subject(model.eval(), tokenizer, text, name=f"runs/{layers}")
+
+
 @pytest.fixture
-def show(chromium, tmp_path):
-    """Opens the page of a text; at the end, nothing may have been asked of the network or complained of."""
+def opened(chromium, tmp_path):
+    """Opens a page; at the end, nothing may have been asked of the network or complained of."""
     path, heard, contexts = tmp_path / "look.html", [], []
 
-    def opened(text, language="en", **options):
-        tokenizer = CharTokenizer(text)
-        torch.manual_seed(0)
-        model = GPT(GPTConfig(tokenizer.vocab_size, 96, 2, 12, d_model=48))
-        initialise(model, 1, std=0.3)
-        path.write_text(
-            look(model.eval(), tokenizer, text, language=language), encoding="utf-8", newline="\n"
-        )
+    def opens(html, **options):
+        path.write_text(html, encoding="utf-8", newline="\n")
         contexts.append(chromium.new_context(**{"java_script_enabled": False, "offline": True} | options))
         page = contexts[-1].new_page()
         page.set_default_timeout(10_000)
@@ -47,12 +50,35 @@ def show(chromium, tmp_path):
 
     if not chromium.is_connected():
         pytest.fail(f"{CHROMIUM} died in an earlier test")
-    yield opened
+    yield opens
     if not chromium.is_connected():
         pytest.fail(f"{CHROMIUM} died in this test; heard before: {heard}")
     for context in contexts:
         context.close()
     assert [what for what in heard if what != path.as_uri() and not what.startswith("data:image/png")] == []
+
+
+@pytest.fixture
+def show(opened):
+    """Opens the page of a text."""
+
+    def shows(text, language="en", **options):
+        shown = subject(text)
+        return opened(look(shown.model, shown.tokenizer, text, language=language), **options)
+
+    return shows
+
+
+@pytest.fixture
+def show_two(opened):
+    """Opens a page with two subjects: a text, and another with a model of another size."""
+
+    def shows(text, other, language="en", **options):
+        shown, beside = subject(text), subject(other, layers=3, heads=4)
+        page = look(shown.model, shown.tokenizer, text, name=shown.name, beside=beside, language=language)
+        return opened(page, **options)
+
+    return shows
 
 
 def visible(page):
@@ -77,7 +103,10 @@ def boxes(page, selector):
 def test_hostile_text_makes_no_elements(show, java_script_enabled):
     page = show(HOSTILE, java_script_enabled=java_script_enabled)
     assert (
-        page.locator("main script, b, iframe, [onclick], [onerror], img:not(.map), blockquote *").count() == 0
+        page.locator(
+            "main script:not([type]), b, iframe, [onclick], [onerror], img:not(.map), blockquote *"
+        ).count()
+        == 0
     )
     assert page.locator("blockquote").text_content() == HOSTILE
     names = page.locator("section > .tokens li").all_text_contents()
@@ -91,9 +120,9 @@ def test_languages_change_by_click(show):
     english, chinese = visible(page)
     assert english > 30
     assert chinese == 0
-    page.click("label[for=zh]")
+    page.click("label[for^=zh]")
     assert visible(page) == [0, english]
-    page.click("label[for=en]")
+    page.click("label[for^=en]")
     assert visible(page) == [english, 0]
 
 
@@ -103,7 +132,7 @@ def test_languages_change_by_keyboard(show):
     assert none == 0
     page.keyboard.press("Tab")
     outline = "label => getComputedStyle(label).outlineStyle"
-    assert page.eval_on_selector("label[for=zh]", outline) == "solid"
+    assert page.eval_on_selector("label[for^=zh]", outline) == "solid"
     page.keyboard.press("ArrowLeft")
     assert visible(page) == [chinese, 0]
     page.keyboard.press("ArrowRight")
@@ -131,12 +160,16 @@ LAYERS = """all => all.map(e => {
   }
   return [...layers, getComputedStyle(e).color];
 })"""
-READ = "h1, h2, p, figcaption, footer, label, small, th, .tokens li, .weights td:not(.future), .next li"
+READ = "h1, h2, p, figcaption, footer, label, small, th, .tokens li, .weights td:not(.masked), .next li"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_text_stands_out_from_its_ground(show, scheme):
-    page = show(TEXTS["long"], color_scheme=scheme)
+@pytest.mark.parametrize("columns", [1, 2])
+def test_every_text_stands_out_from_its_ground(show, show_two, scheme, columns):
+    if columns == 1:
+        page = show(TEXTS["long"], color_scheme=scheme)
+    else:
+        page = show_two(TEXTS["long"], TEXTS["word"], color_scheme=scheme)
     grounds = []
     for layers in page.eval_on_selector_all(READ, LAYERS):
         ground = [0.0] * 3
@@ -217,3 +250,49 @@ def test_a_phone_shows_what_each_probability_is_of(show):
     page.set_viewport_size({"width": 1280, "height": 800})
     assert "what follows" not in rows.nth(0).inner_text()
     assert page.locator(".next thead").is_visible()
+
+
+SECTIONS = ["read", "every", "numbers", "reads", "proved", "lens", "expected"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("java_script_enabled", [True, False])
+def test_two_stand_side_by_side_section_by_section(show_two, language, java_script_enabled):
+    page = show_two(
+        TEXTS["short"],
+        TEXTS["hostile"],
+        language,
+        java_script_enabled=java_script_enabled,
+        viewport={"width": 1280, "height": 800},
+    )
+    sections = [*SECTIONS, *(["view"] if java_script_enabled else [])]
+    for name in sections:
+        left, right = boxes(page, f"section.{name}")
+        assert left["top"] == right["top"], name
+        assert left["right"] < right["left"]
+    tops = [box["top"] for name in SECTIONS for box in boxes(page, f"section.{name}")]
+    assert tops == sorted(tops)
+    assert page.locator("section.view:visible").count() == (2 if java_script_enabled else 0)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("width", [360, 390, 960])
+def test_two_stand_one_above_the_other_where_it_is_narrow(show_two, language, width):
+    page = show_two(TEXTS["short"], TEXTS["long"], language, viewport={"width": width, "height": 800})
+    first, second = boxes(page, ".subject")
+    assert first["bottom"] <= second["top"]
+    assert first["left"] == second["left"]
+    assert page.locator(".about h2").all_inner_texts() == ["runs/2", "runs/3"]
+    letter = "all => all.map(e => getComputedStyle(e, '::before').content)"
+    marks = page.eval_on_selector_all(".subject h2", letter)
+    assert marks == ['"A · "'] * (len(marks) // 2) + ['"B · "'] * (len(marks) // 2)
+
+
+@EVERY
+@pytest.mark.parametrize("width", [360, 961, 1100, 1920])
+def test_two_are_no_wider_than_the_screen(show_two, text, width):
+    page = show_two(text, TEXTS["long"], viewport={"width": width, "height": 640})
+    overflowing = "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.tagName)"
+    assert page.eval_on_selector_all("html, blockquote, p, article, section", overflowing) == []
+    assert all(box["right"] <= width for box in boxes(page, ".tokens li, .scroll, .map, .proof, .languages"))
+    assert page.eval_on_selector_all(".proof td, .plain th, code", WORD_BREAKS) == []

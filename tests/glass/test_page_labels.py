@@ -1,6 +1,5 @@
 """How the page names things: tokens of any script and kind, places, numbers of things, itself."""
 
-import json
 import re
 from html import unescape
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from glass.reading import LETTERS, NEXT, READS, WEIGHTS, Reader, make, page, say, text_of
+from glass.reading import LETTERS, NEXT, READS, WEIGHTS, Reader, data_of, make, page, say, text_of
 from glassformer import UserError, effect, look, trace
 from glassformer.data.tokenizers import END, BPETokenizer, ByteTokenizer, CharTokenizer
 from glassformer.glass import sections, words
@@ -58,8 +57,9 @@ def test_special_tokens_are_marked(language):
     assert len(everywhere) == len(special) > 5
     assert [text_of(name) for name in root.findall(".//section/ol/li/bdi[@class='special']")] == [END]
     assert say("special_note", example=END) in text_of(root)
-    data = json.loads(re.search(r'id="data">(.*?)</script>', html)[1])
-    assert (data["labels"], data["special"]) == ([END, *"abcd"], [0])
+    (data,) = data_of(html)
+    assert data["queries"] == data["keys"] == [END, *"abcd"]
+    assert data["special"] == {"queries": [0], "keys": [0]}
     assert ByteTokenizer().special == {256: END}
 
 

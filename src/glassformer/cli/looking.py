@@ -1,6 +1,7 @@
 """Verbs that look inside: look, effect."""
 
 import functools
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from .options import checkpoint_option, device_option
 
 if TYPE_CHECKING:
     from ..glass.effect import Baseline
-    from ..glass.page import Language
+    from ..glass.page import Language, Subject
 
 
 @click.command()
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     "--generate", type=click.IntRange(min=0), default=0, help="Let the model write so many tokens on first."
 )
 @click.option("--npz", type=click.Path(dir_okay=False, path_type=Path), help="Save all weights to this file.")
+@click.option("--beside-run", type=click.Path(path_type=Path), help="Show this run in a second column.")
+@click.option("--beside-text", help="Show this text in a second column.")
+@click.option("--beside-checkpoint", metavar="last|best|N", help="Show this checkpoint in a second column.")
 @click.option(
     "--lang", type=click.Choice(["en", "zh"]), help="First language shown.  [default: by the locale]"
 )
@@ -50,6 +54,9 @@ def look(
     proof: str | None,
     generate: int,
     npz: Path | None,
+    beside_run: Path | None,
+    beside_text: str | None,
+    beside_checkpoint: str | None,
     lang: "Language | None",
     show: bool,
     checkpoint: str,
@@ -60,45 +67,77 @@ def look(
     One HTML file, which needs no script and no network: the tokens, every head of every layer, one head
     in numbers, its weights beside their effects, one weight worked out, and what the model expects after
     each token and each layer. In English and Chinese. Where scripts run, any head can be chosen.
+
+    RUN may be an encoder, which reads a text but expects no next token. With any of the --beside options the
+    page has a second column, which takes what they leave out from the first; --npz and the printed proof are
+    of the first.
     """
-    from ..decoding.text import generate as write
-    from ..device import choose_device
     from ..glass import proof as proofs
     from ..glass.page import look as make_page
     from ..glass.report import write_npz
-    from ..hub.folder import open_folder
     from ..output import prepare, write_text
     from ..terminal import language, open_in_browser, read_argument
 
     prepare(output, npz)
-    opened = open_folder(run, checkpoint)
-    model, tokenizer = opened.decoder().to(choose_device(device)), opened.tokenizer()
-    text, edge = read_argument(text), None
+    edge = None
     if proof is not None:
         layer, head, *query_and_key = proofs.parsed(proof)
         edge = (query_and_key[0], query_and_key[1])
-    written = write(model, tokenizer, text, tokens=generate, temperature=0) if generate else ""
+    text = read_argument(text)
+    first = _reading(_subject(run, checkpoint, device, writes=generate > 0), text, generate)
+    beside = None
+    if beside_run is not None or beside_checkpoint is not None:
+        place = (beside_run or run, beside_checkpoint or checkpoint, device)
+        beside = _subject(*place, writes=generate > 0)
+    elif beside_text is not None:
+        beside = first
+    if beside is not None:
+        beside = _reading(beside, text if beside_text is None else read_argument(beside_text), generate)
     page = make_page(
-        model,
-        tokenizer,
+        first.model,
+        first.tokenizer,
         text,
         layer=layer,
         head=head,
         edge=edge,
-        written=written,
-        step=opened.step,
+        written=first.written,
+        step=first.step,
+        name=first.name,
+        beside=beside,
         language=lang or language(),
     )
     write_text(output, page)
     say = functools.partial(click.echo, err=str(output) == "-")
     say(output)
     if proof is not None:
-        say(proofs.of_text(model, tokenizer, text + written, proofs.parsed(proof)))
+        say(proofs.of_text(first.model, first.tokenizer, text + first.written, proofs.parsed(proof)))
     if npz is not None:
-        write_npz(model, tokenizer, text + written, npz)
+        write_npz(first.model, first.tokenizer, text + first.written, npz)
         say(npz)
     if show:
         open_in_browser(output)
+
+
+def _subject(run: Path, checkpoint: str, device: str, *, writes: bool) -> "Subject":
+    """The model of a folder, as yet without a text; UserError for an encoder that is to write."""
+    from ..device import choose_device
+    from ..glass.page import Subject
+    from ..hub.folder import open_folder
+
+    opened = open_folder(run, checkpoint)
+    model = opened.decoder() if writes else opened.model()
+    return Subject(model.to(choose_device(device)), opened.tokenizer(), "", step=opened.step, name=str(run))
+
+
+def _reading(subject: "Subject", text: str, n_tokens: int) -> "Subject":
+    """The same model with a text, and with so many tokens that it writes on itself."""
+    from ..decoding.text import generate
+    from ..models import Decoder
+
+    model, written = subject.model, ""
+    if n_tokens and isinstance(model, Decoder):
+        written = generate(model, subject.tokenizer, text, tokens=n_tokens, temperature=0)
+    return replace(subject, text=text, written=written)
 
 
 @click.command()

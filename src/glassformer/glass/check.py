@@ -6,37 +6,40 @@ import torch
 from torch import Tensor
 
 from ..errors import UserError
-from ..models import Decoder
+from ..models import Model
 from .edits import noop
-from .trace import as_rows, trace
+from .trace import rows, trace
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 2e-3}
 
+RESULTS = {"logits": "logits", "final": "final vectors"}
+"""The tensors that a model ends in, a decoder or an encoder, by their tap names: what they are called."""
 
-def check(model: Decoder, tokens: Tensor | Sequence[int]) -> None:
+
+def check(model: Model, tokens: Tensor | Sequence[int]) -> None:
     """Raise UserError, saying which, unless all of this holds for the model on this text:
 
     every row of weights sums to 1, or is exactly 0 where nothing is visible; weights on masked keys are
-    exactly 0; a traced pass gives the logits of an untraced one; edits that change nothing change nothing;
-    a second pass gives the same again (no dropout is left on).
+    exactly 0; a traced pass gives the logits (of an encoder: the final vectors) of an untraced one; edits
+    that change nothing change nothing; a second pass gives the same again (no dropout is left on).
     """
-    ids = as_rows(model, tokens)
+    ids = rows(model, tokens)
+    result = model.tap_names()[-1]
     tolerance = TOLERANCE[model.embedding.weight.dtype]
     names = [f"blocks.*.attention.{name}" for name in ("weights", "mask")]
-    traced = trace(model, ids, [*names, "logits"])
+    traced = trace(model, ids, [*names, result])
     for layer in range(len(model.blocks)):
         weights, allowed = (traced[f"blocks.{layer}.attention.{name}"] for name in ("weights", "mask"))
         _check_rows(layer, weights, allowed)
-    plain = trace(model, ids, "logits")["logits"]
+    plain = trace(model, ids, result)[result]
     if not torch.isfinite(plain).all():
-        raise UserError("self-check: the model gives logits that are no numbers")
-    if not torch.equal(plain, trace(model, ids, "logits")["logits"]):
+        raise UserError(f"self-check: the model gives {RESULTS[result]} that are no numbers")
+    if not torch.equal(plain, trace(model, ids, result)[result]):
         raise UserError("self-check: two passes over the same text differ; something random is still on")
-    _check_same("a traced pass", traced["logits"], plain, tolerance)
+    _check_same(result, "a traced pass", traced[result], plain, tolerance)
     edits = [edit for layer in range(len(model.blocks)) for edit in noop(layer)]
-    _check_same(
-        "an edit that changes nothing", trace(model, ids, "logits", edits=edits)["logits"], plain, tolerance
-    )
+    edited = trace(model, ids, result, edits=edits)[result]
+    _check_same(result, "an edit that changes nothing", edited, plain, tolerance)
 
 
 def _check_rows(layer: int, weights: Tensor, allowed: Tensor) -> None:
@@ -50,7 +53,7 @@ def _check_rows(layer: int, weights: Tensor, allowed: Tensor) -> None:
         raise UserError(f"self-check: a row of weights in layer {layer} misses its sum by {error:.2g}")
 
 
-def _check_same(what: str, ours: Tensor, plain: Tensor, tolerance: float) -> None:
+def _check_same(result: str, what: str, ours: Tensor, plain: Tensor, tolerance: float) -> None:
     error = float((ours - plain).abs().max())
     if not error <= tolerance * max(1.0, float(plain.abs().max())):
-        raise UserError(f"self-check: {what} changes the logits by {error:.2g}")
+        raise UserError(f"self-check: {what} changes the {RESULTS[result]} by {error:.2g}")

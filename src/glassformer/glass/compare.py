@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ..models import Decoder
 from .edits import Edit
-from .trace import trace
+from .trace import as_rows, trace
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,11 @@ def compare(
     """Run a text (n,) with and without the edits.
 
     `target` is the token whose log-probability after `position` is followed; by default the one that the
-    unedited model finds likeliest.
+    unedited model finds likeliest. Raises UserError for an encoder.
     """
+    ids = as_rows(model, tokens)
     names = ["logits", "blocks.*.output"]
-    plain, edited = trace(model, tokens, names), trace(model, tokens, names, edits=edits)
+    plain, edited = trace(model, ids, names), trace(model, ids, names, edits=edits)
     before, after = (traced["logits"][0, position].double() for traced in (plain, edited))
     target = int(before.argmax()) if target is None else target
     log_before, log_after = (float(logits.log_softmax(-1)[target]) for logits in (before, after))
@@ -69,9 +70,9 @@ def lens(model: Decoder, tokens: Tensor | Sequence[int]) -> Tensor:
     """What the model would say if it stopped after each block: probabilities (L, n, V) of the next token.
 
     Each block's output goes through the model's own last norm and head ("logit lens"). The last row is what
-    the model does say.
+    the model does say. Raises UserError for an encoder.
     """
-    traced = trace(model, tokens, "blocks.*.output")
+    traced = trace(model, as_rows(model, tokens), "blocks.*.output")
     outputs_LnD = torch.stack([traced[f"blocks.{i}.output"][0] for i in range(len(model.blocks))])
     with torch.no_grad():
         logits: Tensor = model.head(model.final_norm(outputs_LnD))

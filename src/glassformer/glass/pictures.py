@@ -1,6 +1,6 @@
 """Heat maps as images.
 
-Shapes: n queries, n keys.
+Shapes: n queries, m keys.
 """
 
 import base64
@@ -22,18 +22,19 @@ def shade(weights: Tensor) -> NDArray[np.float64]:
     return weights.double().clamp(0, 1).sqrt().cpu().numpy()
 
 
-def picture(weights_nn: Tensor) -> str:
+def picture(weights_nm: Tensor) -> str:
     """A small heat map as a data URI; beyond MAP_SIZE each point takes the largest weight of its area."""
-    if weights_nn.shape[-1] > MAP_SIZE:
-        weights_nn = F.adaptive_max_pool2d(weights_nn[None], MAP_SIZE)[0]
-    alpha = _bytes(weights_nn)
+    n, m = weights_nm.shape
+    if max(n, m) > MAP_SIZE:
+        weights_nm = F.adaptive_max_pool2d(weights_nm[None], (min(n, MAP_SIZE), min(m, MAP_SIZE)))[0]
+    alpha = _bytes(weights_nm)
     colour = np.broadcast_to(np.array(_SHADE, np.uint8), (*alpha.shape, 3))
     return _data_uri(np.dstack([colour, alpha]))
 
 
-def grey(weights_nn: Tensor) -> str:
+def grey(weights_nm: Tensor) -> str:
     """All weights as a grey PNG for the page's script: a point's value v stands for (v / 255)²."""
-    return _data_uri(_bytes(weights_nn))
+    return _data_uri(_bytes(weights_nm))
 
 
 def _bytes(weights: Tensor) -> NDArray[np.uint8]:
@@ -43,6 +44,11 @@ def _bytes(weights: Tensor) -> NDArray[np.uint8]:
 def floats(values: Tensor) -> str:
     """Exact numbers as base64 of little-endian float32."""
     return base64.b64encode(values.float().cpu().numpy().astype("<f4").tobytes()).decode()
+
+
+def bits(mask: Tensor) -> str:
+    """A boolean tensor as base64, eight of its values to a byte, the first in the highest bit."""
+    return base64.b64encode(np.packbits(mask.cpu().numpy()).tobytes()).decode()
 
 
 def _data_uri(pixels: NDArray[np.uint8]) -> str:

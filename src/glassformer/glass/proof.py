@@ -6,8 +6,8 @@ import torch
 
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import Decoder
-from .trace import Trace, trace
+from ..models import Model
+from .trace import Trace, ids_of, trace
 
 NAMES = ("q", "k", "mask", "weights")
 
@@ -150,9 +150,9 @@ def parsed(text: str) -> tuple[int, int, int, int]:
     return layer, head, query, key
 
 
-def of_text(model: Decoder, tokenizer: Tokenizer, text: str, place: tuple[int, int, int, int]) -> str:
+def of_text(model: Model, tokenizer: Tokenizer, text: str, place: tuple[int, int, int, int]) -> str:
     """The proof of one weight (layer, head, query, key) on a text, as lines of arithmetic."""
     layer, head, query, key = place
-    ids = [int(i) for i in tokenizer.encode(text)][-model.config.context :]
+    ids = ids_of(model, tokenizer, text)[-model.config.context :]
     traced = trace(model, ids, names(layer))
     return spelled(prove(traced, layer, head, query, key), tokenizer.labels(ids))

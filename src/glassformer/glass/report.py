@@ -9,10 +9,10 @@ import numpy as np
 
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import Decoder
+from ..models import Model
 from ..output import whole, write_text
 from .effect import BASELINES, Effects, Ints
-from .trace import trace
+from .trace import ids_of, trace
 
 
 def target_id(tokenizer: Tokenizer, text: str) -> int:
@@ -92,9 +92,9 @@ def write_csv(effects: Effects, labels: list[str], path: Path) -> None:
     write_text(path, text.getvalue())
 
 
-def write_npz(model: Decoder, tokenizer: Tokenizer, text: str, path: Path) -> None:
+def write_npz(model: Model, tokenizer: Tokenizer, text: str, path: Path) -> None:
     """All attention weights (L, h, n, n), float32, with the text's ids and labels."""
-    ids = [int(i) for i in tokenizer.encode(text)][-model.config.context :]
+    ids = ids_of(model, tokenizer, text)[-model.config.context :]
     traced = trace(model, ids, "blocks.*.attention.weights")
     weights = np.stack([traced[name][0].float().cpu().numpy() for name in traced])
     with whole(path) as file:

@@ -1,17 +1,20 @@
 """The parts of the look page as plain values, ready for its template.
 
-Shapes: L layers, n tokens, V vocabulary, d width of a head.
+Shapes: L layers, h heads, n queries, m keys (both the n tokens of a text in self-attention), V vocabulary,
+g key/value heads, d width of a head, D model width.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from markupsafe import Markup
 from torch import Tensor
 
 from ..data.tokenizers import Tokenizer
+from ..errors import UserError
 from .compare import lens
 from .effect import effect
 from .pictures import shade
@@ -40,7 +43,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Cell:
-    """One weight of the large table. `text` is empty where the key lies in the future."""
+    """One weight of the large table. `text` is empty where the mask hides the key."""
 
     text: str
     shade: float
@@ -67,33 +70,73 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Read:
-    """What the last token reads of one key through the head on view: the weight, what it moves, and the
-    measured change of the log-probability of a next token without that edge, in nats, as text."""
+    """What a token reads of one key through the head on view: the weight, the length of the value, and the
+    length ‖a·v·W^O‖ of what it moves. `changes`: of the log-probability of a next token, in nats, as text,
+    without that edge (when cut, when zeroed); none for an encoder."""
 
     index: int
     label: Label
     weight: float
     value: float
     moved: float
-    cut: str
-    zeroed: str
+    changes: tuple[str, ...]
 
 
-def weight_table(weights_nn: Tensor, first: int) -> list[list[Cell]]:
-    """The weights from token `first` on as cells; if `first` > 0, a row begins with the sum before it."""
-    rows = []
-    for i in range(first, len(weights_nn)):
-        values = weights_nn[i, first:]
-        if first:
-            values = torch.cat([weights_nn[i, :first].sum()[None], values])
-        visible = i - first + 1 + (first > 0)
-        rows.append(
-            [
-                Cell(_number(float(w)) if place < visible else "", round(float(shade), 3))
-                for place, (w, shade) in enumerate(zip(values, shade(values), strict=True))
-            ]
-        )
-    return rows
+@dataclass(frozen=True, eq=False)
+class Attention:
+    """The weights of every head in one pass, what each may see (True = may look), and the names of queries
+    and keys, which their places tell apart. In self-attention both lists name the same tokens."""
+
+    weights_Lhnm: Tensor
+    masks_Lhnm: Tensor
+    queries: list[Label]
+    keys: list[Label]
+
+    @property
+    def sight(self) -> Literal["causal", "all", "some"]:
+        """What the masks let be seen: a token itself and those before it; every token; or something else."""
+        n, m = self.masks_Lhnm.shape[-2:]
+        causal = torch.ones(n, m, dtype=torch.bool, device=self.masks_Lhnm.device).tril()
+        if n == m and bool((self.masks_Lhnm == causal).all()):
+            return "causal"
+        return "all" if self.masks_Lhnm.all() else "some"
+
+    def has(self, layer: int, head: int) -> bool:
+        n_layers, n_heads = self.weights_Lhnm.shape[:2]
+        return layer < n_layers and head < n_heads
+
+    def choose(self, layer: int | None = None, head: int | None = None) -> tuple[int, int]:
+        """The asked head, or of those that fit the one whose rows are the least uniform.
+
+        Measured as the mean over rows of log(visible keys) - entropy, which is 0 for a uniform row. Raises
+        UserError for a layer or head that is not there.
+        """
+        n_layers, n_heads = self.weights_Lhnm.shape[:2]
+        for name, value, count in (("layer", layer, n_layers), ("head", head, n_heads)):
+            if value is not None and not 0 <= value < count:
+                raise UserError(f"{name} {value} is not there: the model has {name}s 0 to {count - 1}")
+        entropy_Lhn = torch.special.entr(self.weights_Lhnm).sum(-1)
+        visible_Lhn = self.masks_Lhnm.sum(-1).clamp(min=1).log()
+        sharpness_Lh = (visible_Lhn - entropy_Lhn).mean(-1)
+        allowed = torch.full_like(sharpness_Lh, -torch.inf)
+        allowed[slice(None) if layer is None else layer, slice(None) if head is None else head] = 0
+        return divmod(int((sharpness_Lh + allowed).argmax()), n_heads)
+
+
+def weight_table(attention: Attention, layer: int, head: int, query: int, key: int) -> list[list[Cell]]:
+    """A head's weights from one query and one key on as cells; if `key` > 0, a row begins with the sum of
+    those before it."""
+    weights_nm, mask_nm = (t[layer, head, query:] for t in (attention.weights_Lhnm, attention.masks_Lhnm))
+    if key:
+        weights_nm = torch.cat([weights_nm[:, :key].sum(-1, keepdim=True), weights_nm[:, key:]], -1)
+        mask_nm = torch.cat([mask_nm[:, :key].any(-1, keepdim=True), mask_nm[:, key:]], -1)
+    return [
+        [
+            Cell(_number(weight) if allowed else "", round(float(strength), 3))
+            for weight, allowed, strength in zip(*row, strict=True)
+        ]
+        for row in zip(weights_nm.tolist(), mask_nm.tolist(), shade(weights_nm), strict=True)
+    ]
 
 
 def _number(weight: float) -> str:
@@ -141,21 +184,41 @@ def name(tokenizer: Tokenizer, token: int) -> Label:
     return labels(tokenizer, [token])[0]
 
 
-def reads(traced: Trace, labels: list[Label], layer: int, head: int, target: int) -> list[Read]:
-    """What the last token reads through a head, key by key, and what that does to `target`'s probability,
-    the largest change when cut first; `traced` holds the layer's values."""
-    last = len(labels) - 1
-    measured = effect(
-        traced.model, traced.tokens, target=target, layers=[layer], heads=[head], queries=[last]
-    )
-    v_gnd = traced[f"blocks.{layer}.attention.v"][0]
-    v_nd = v_gnd[head * len(v_gnd) // traced.model.config.n_heads]
-    lengths_n = torch.linalg.vector_norm(v_nd.float(), dim=-1)
-    columns = (measured.key, measured.weight, measured.moved, measured.cut, measured.zeroed)
-    rows = sorted(zip(*columns, strict=True), key=lambda row: -abs(row[3]))
+def reads(
+    traced: Trace, attention: Attention, layer: int, head: int, query: int, target: int | None
+) -> list[Read]:
+    """What a token reads through a head, visible key by visible key; `traced` holds the layer's values.
+
+    With a `target`, what that does to its probability as the next token, the largest change when cut first;
+    else what moves most first.
+    """
+    v_gmd = traced[f"blocks.{layer}.attention.v"][0]
+    v_md = v_gmd[head * len(v_gmd) // traced.model.config.n_heads]
+    d = v_md.shape[-1]
+    w_o_Dd = traced.model.blocks[layer].attention.output.weight.detach()[:, head * d : (head + 1) * d]
+    weight_m = attention.weights_Lhnm[layer, head, query]
+    moved_mD = (weight_m[:, None].to(v_md.dtype) * v_md) @ w_o_Dd.T
+    values_m, moved_m = (torch.linalg.vector_norm(vectors.float(), dim=-1) for vectors in (v_md, moved_mD))
+    keys = [int(key) for key in attention.masks_Lhnm[layer, head, query].nonzero()]
+    first = {key: -float(moved_m[key]) for key in keys}
+    changes: dict[int, tuple[str, ...]] = dict.fromkeys(keys, ())
+    if target is not None:
+        measured = effect(
+            traced.model, traced.tokens, target=target, layers=[layer], heads=[head], queries=[query]
+        )
+        columns = (measured.key.tolist(), measured.cut, measured.zeroed)
+        for key, cut, zeroed in zip(*columns, strict=True):
+            first[key], changes[key] = -abs(cut), (signed(cut, 4), signed(zeroed, 4))
     return [
-        Read(int(key), labels[key], weight, float(lengths_n[key]), moved, signed(cut, 4), signed(zeroed, 4))
-        for key, weight, moved, cut, zeroed in rows
+        Read(
+            index=key,
+            label=attention.keys[key],
+            weight=float(weight_m[key]),
+            value=float(values_m[key]),
+            moved=float(moved_m[key]),
+            changes=changes[key],
+        )
+        for key in sorted(keys, key=lambda key: first[key])
     ]
 
 
@@ -172,3 +235,27 @@ def lens_table(traced: Trace, tokenizer: Tokenizer, n: int) -> list[list[Guess]]
         ]
         for values, tokens in zip(top.values, top.indices, strict=True)
     ]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two passes side by side. `weights`: for each layer and head the largest absolute difference of a
+    weight between the same query and key. `guesses`: likeliest next tokens of the first, with their
+    probability in the first and in the second; none where there is no next token in common."""
+
+    weights: list[list[float]]
+    guesses: list[tuple[Label, float, float]]
+
+
+def difference(first: Attention, second: Attention, guesses: list[tuple[Label, float, float]]) -> Difference:
+    """Of two passes with equally many layers, heads, queries and keys."""
+    ours_Lhnm, theirs_Lhnm = (a.weights_Lhnm.float().cpu() for a in (first, second))
+    return Difference((ours_Lhnm - theirs_Lhnm).abs().amax((-2, -1)).tolist(), guesses)
+
+
+def next_tokens(tokenizer: Tokenizer, first: Trace, second: Trace) -> list[tuple[Label, float, float]]:
+    """The likeliest tokens after the first's text, and their probability after both; `tokenizer` is that of
+    both traces."""
+    ours_V, theirs_V = (traced.probabilities[0, -1, : tokenizer.vocab_size] for traced in (first, second))
+    tokens = ours_V.topk(min(TOP, len(ours_V))).indices.tolist()
+    return [(name(tokenizer, token), float(ours_V[token]), float(theirs_V[token])) for token in tokens]

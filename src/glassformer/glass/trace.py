@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ..errors import unknown
-from ..models import Decoder
+from ..data.library import LibraryTokenizer
+from ..data.tokenizers import Tokenizer
+from ..errors import UserError, unknown
+from ..models import Decoder, Model
 from ..nn.attention import WEIGHT_NAMES
 from .edits import Chain, Edit, Editor
 
@@ -47,9 +49,10 @@ class Trace(Mapping[str, Tensor]):
 
     `attention` names the path that attention took: "reference" if scores or weights were asked for, which
     a fused kernel never forms, else "fused"; the two agree to rounding. `edits` are those of the pass.
+    `model` is a `models.Model`, a decoder or an encoder.
     """
 
-    model: Decoder = field(repr=False)
+    model: Any = field(repr=False)
     tokens: Tensor
     tensors: dict[str, Tensor] = field(repr=False)
     attention: str
@@ -73,7 +76,7 @@ class Trace(Mapping[str, Tensor]):
 
     def effect(self, **options: Any) -> "Effects":
         """Measure the edges of this text; options as for `glass.effect.effect`. Raises ValueError for a
-        trace with edits, whose weights are not those that would be measured."""
+        trace with edits, whose weights are not those that would be measured, and UserError for an encoder."""
         from .effect import effect
 
         if self.edits:
@@ -91,7 +94,32 @@ class Trace(Mapping[str, Tensor]):
         return self["logits"].float().softmax(-1)
 
 
+def ids_of(model: Model, tokenizer: Tokenizer, text: str) -> list[int]:
+    """The ids (n,) of a text as the model reads it; an encoder reads special tokens around it as well.
+
+    All of them, of which a decoder sees the last `context`. Raises UserError for more than an encoder can
+    see: a cut would lose a special token.
+    """
+    if isinstance(model, Decoder):
+        return [int(i) for i in tokenizer.encode(text)]
+    encode = tokenizer.encode_wrapped if isinstance(tokenizer, LibraryTokenizer) else tokenizer.encode
+    ids = [int(i) for i in encode(text)]
+    if len(ids) > model.config.context:
+        raise UserError(
+            f"the text has {len(ids)} tokens, special ones included; this encoder sees at most "
+            f"{model.config.context}, and a cut would lose the special ones"
+        )
+    return ids
+
+
 def as_rows(model: Decoder, tokens: Tensor | Sequence[int]) -> Tensor:
+    """`rows`, for what measures a next token: raises UserError for an encoder, which has none."""
+    if not isinstance(model, Decoder):
+        raise UserError("the model is an encoder: it reads a text, but has no next token to measure")
+    return rows(model, tokens)
+
+
+def rows(model: Model, tokens: Tensor | Sequence[int]) -> Tensor:
     """Ids of one text (n,) or of several (b, n) as (b, n) on the model's device.
 
     Raises ValueError for what is no id of the model."""
@@ -107,7 +135,7 @@ def as_rows(model: Decoder, tokens: Tensor | Sequence[int]) -> Tensor:
 
 
 @contextmanager
-def at_rest(model: Decoder) -> Iterator[None]:
+def at_rest(model: Model) -> Iterator[None]:
     """Without dropout or gradient; the model's mode is given back after."""
     was_training = model.training
     model.eval()
@@ -119,7 +147,7 @@ def at_rest(model: Decoder) -> Iterator[None]:
 
 
 def trace(
-    model: Decoder,
+    model: Model,
     tokens: Tensor | Sequence[int],
     names: str | Sequence[str] = "*",
     *,
@@ -137,7 +165,7 @@ def trace(
     unfit = [pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in known)]
     for name in (*unfit, *(edit.name for edit in edits if edit.name not in known)):
         raise ValueError(str(unknown("tap name", name, known)))
-    ids = as_rows(model, tokens)
+    ids = rows(model, tokens)
     recorder = Recorder(patterns)
     tap = Chain((Editor(tuple(edits)), recorder)) if edits else recorder
     with at_rest(model):

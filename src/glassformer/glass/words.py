@@ -12,6 +12,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "{layers:layer} × {heads:head}, {parameters} parameters; it sees at most {context:token} at once.",
         "{layers} 层，每层 {heads} 个注意力头，共 {parameters} 个参数；一次最多看 {context} 个词元。",
     ),
+    "encoder": (
+        "An encoder: each token becomes a vector that takes in the whole text. It predicts no next token.",
+        "这是编码器：每个词元都读完整段文本，各得到一个向量；它不预测下一个词元。",
+    ),
     "checkpoint": ("Checkpoint of step {step}.", "第 {step} 步的检查点。"),
     "written": (
         "Underlined: written by the model, each time the likeliest token.",
@@ -33,9 +37,9 @@ WORDS: dict[str, tuple[str, str]] = {
         "“0xE5”是某个字的一个字节，这个字的其他字节不在旁边。",
     ),
     "special_note": (
-        "A dashed frame marks a special token, like {example}: it stands for no text, but for the beginning "
-        "or the end of a text and the like.",
-        "虚线框标出特殊词元，例如 {example}：它不对应任何文字，而是表示文本的开头、结尾等。",
+        "A dashed frame marks a special token, like {example}: it stands for no text of its own, but for the "
+        "beginning or the end of a text, an unknown word and the like.",
+        "虚线框标出特殊词元，例如 {example}：它不是具体的文字，而是表示文本的开头、结尾、未知的词等。",
     ),
     "cropped": (
         "The text has {all:token}; the model can see {n} at once. Shown: the last {n}.",
@@ -45,15 +49,27 @@ WORDS: dict[str, tuple[str, str]] = {
     "heads_note": (
         "Row = the token that looks (query), column = the token looked at (key); the first token is at the "
         "top left. The stronger the colour, the larger the weight (it follows the square root, so that "
-        "small weights show). The upper right stays empty: no token may look at later ones. "
-        "The framed head is shown in numbers below.",
+        "small weights show).",
         "行是发出查询的词元，列是被查看的词元，第一个词元在左上角。颜色越浓，权重越大"
-        "（浓淡取权重的平方根，小权重也看得见）。右上角总是空的：任何词元都不能看后面的词元。"
-        "加框的头在下面列出数字。",
+        "（浓淡取权重的平方根，小权重也看得见）。",
     ),
+    "sight_causal": (
+        "The upper right stays empty: no token may look at later ones.",
+        "右上角总是空的：任何词元都不能看后面的词元。",
+    ),
+    "sight_all": (
+        "Nothing is masked: every token may look at every other, before and after it.",
+        "没有掩码：每个词元都能看到全文，前后都能看。",
+    ),
+    "sight_some": (
+        "Where the mask hides a key, the map stays empty.",
+        "被掩码挡住的地方总是空的。",
+    ),
+    "framed": ("The framed head is shown in numbers below.", "加框的头在下面列出数字。"),
     "pooled": (
-        "Each map shows {n} × {n} weights in 64 × 64 points; a point has the largest weight of its area.",
-        "每张图把 {n} × {n} 个权重缩成 64 × 64 个点，每个点取所在区域的最大权重。",
+        "Each map shows {n} × {m} weights in {rows} × {columns} points; a point has the largest weight of "
+        "its area.",
+        "每张图把 {n} × {m} 个权重缩成 {rows} × {columns} 个点，每个点取所在区域的最大权重。",
     ),
     "layer": ("layer {i}", "第 {i} 层"),
     "head": ("head {i}", "头 {i}"),
@@ -62,14 +78,22 @@ WORDS: dict[str, tuple[str, str]] = {
         "一个头的全部数字：第 {layer} 层，头 {head}",
     ),
     "large_note": (
-        "Each row is one softmax and sums to 1. “·” is a weight below 0.005; a hatched cell lies in the "
-        "future and is exactly 0.",
-        "每一行是一次 softmax，和为 1。“·”表示小于 0.005 的权重；画斜线的格子位于未来，权重恰为 0。",
+        "Each row is one softmax and sums to 1. “·” is a weight below 0.005.",
+        "每一行是一次 softmax，和为 1。“·”表示小于 0.005 的权重。",
+    ),
+    "hatched_causal": (
+        "A hatched cell lies in the future and is exactly 0.",
+        "画斜线的格子位于未来，权重恰为 0。",
+    ),
+    "hatched_some": (
+        "A hatched cell is hidden by the mask and is exactly 0.",
+        "画斜线的格子被掩码挡住，权重恰为 0。",
     ),
     "chosen": (
         "Shown because its rows are the least uniform of all heads; `--layer` and `--head` choose another.",
         "选它是因为它的各行在所有头里最不均匀；用 `--layer` 和 `--head` 可换别的头。",
     ),
+    "same_head": ("The same layer and head as in A.", "与 A 同一层、同一个头。"),
     "earlier": ("earlier", "更早"),
     "earlier_note": (
         "The last {n} tokens are shown; “earlier” is the sum of the weights on all tokens before them.",
@@ -87,12 +111,21 @@ WORDS: dict[str, tuple[str, str]] = {
         "在上面选一个头。把指针移到图上，或用方向键：行是查询，列是键。"
         "点一个词元，其余词元就按它读取的多少着色。",
     ),
+    "linked": (
+        "The other text or model follows, where it has that head.",
+        "另一边若也有这个头，会一起切换。",
+    ),
     "exact": ("The numbers are the model's own (float32).", "这些就是模型实际用的数字（float32）。"),
+    "exact_all": (
+        "The numbers of all heads are the model's own (float32).",
+        "所有头的数字都是模型实际用的（float32）。",
+    ),
     "rounded": (
         "This head comes from a picture of 256 shades; `--layer` and `--head` put its exact numbers here.",
         "这个头取自 256 级灰度图；用 `--layer` 和 `--head` 可把它的精确数字放进页面。",
     ),
-    "future": ("a later token: not seen", "后面的词元，看不到"),
+    "unseen_causal": ("a later token: not seen", "后面的词元，看不到"),
+    "unseen_some": ("hidden by the mask", "被掩码挡住，看不到"),
     "reads": ("Weight beside effect", "权重与实际影响"),
     "reads_note": (
         "What the last token, {place} “{token}”, reads through this head, the largest change when cut first. "
@@ -104,6 +137,14 @@ WORDS: dict[str, tuple[str, str]] = {
         "“切断后”和“置零后”是去掉这条连接时，最可能的下一个词元“{target}”的对数概率的变化："
         "切断时其余权重重新归一，置零时不归一。小于 0 说明这条连接支持“{target}”。"
         "“写入量”是这个值乘上权重后写入残差流的向量的长度。",
+    ),
+    "read": ("What one token reads", "一个词元读到了什么"),
+    "read_note": (
+        "What token {place} “{token}” reads through this head, what moves most first. “moved” is the "
+        "length of what the weighted value adds to the stream. `--proof LAYER.HEAD.QUERY.KEY` chooses "
+        "another token.",
+        "{place} 号词元“{token}”通过这个头读到了什么，按写入量从大到小排列。“写入量”是这个值乘上权重后"
+        "写入残差流的向量的长度。用 `--proof 层.头.查询.键` 可换别的词元。",
     ),
     "weight": ("weight", "权重"),
     "value": ("length of value", "值的长度"),
@@ -136,7 +177,6 @@ WORDS: dict[str, tuple[str, str]] = {
         "through the last norm and the output layer. In bold where it already is the final answer; the "
         "stronger the colour, the surer.",
         "假如模型在某一层之后就停下，它会预测什么：把该层输出直接送进最后的归一化和输出层。"
-        ""
         "粗体表示已与最终答案相同；颜色越浓，概率越高。",
     ),
     "next": ("What comes next", "下一个词元"),
@@ -152,6 +192,21 @@ WORDS: dict[str, tuple[str, str]] = {
     "end": ("end of text", "文本结束"),
     "query": ("query", "查询"),
     "key": ("key", "键"),
+    "unnamed": ("a model", "模型"),
+    "difference": ("What differs", "两边的差别"),
+    "difference_next": (
+        "The likeliest next tokens after the text of A, with their probability after both texts.",
+        "A 的文本之后最可能的几个词元，以及它们在两边的概率。",
+    ),
+    "points": ("B − A, in points", "B − A（百分点）"),
+    "difference_weights": (
+        "For each head, the largest difference between a weight in A and the one of the same query and key, "
+        "by place, in B. Heads are matched by number: this tells something of one model on two texts or at "
+        "two steps of its training, and little of models that were trained apart.",
+        "每个头里，A 与 B 在相同位置（查询和键的编号都相同）上的权重最多相差多少。头按编号对应："
+        "同一个模型读两段文本，或同一次训练的两个检查点，这样比才有意义；"
+        "分开训练的两个模型，编号相同并不说明什么。",
+    ),
 }
 
 

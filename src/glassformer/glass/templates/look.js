@@ -2,159 +2,183 @@
 // of them reads, and the figure and its numbers to take away. Without scripts the page lacks only this section.
 (() => {
   "use strict";
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const view = document.getElementById("view");
-  const canvas = view.querySelector("canvas");
-  const strip = view.querySelector("ol");
-  const thumbnails = [...document.querySelectorAll(".heads figure")];
-  const n = data.labels.length;
-  const cell = Math.max(1, Math.floor(640 / n)); // pixels of a weight
-  const nHeads = data.heads[0].length;
-  let layer, head, weights, exact;
-  let query = n - 1, key = n - 1;
-
   const bytes = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  const between = (low, value, high) => Math.min(high, Math.max(low, value));
 
-  // The weights of a head, row by row: exact where the page holds them, else from the shades of its picture.
-  async function load(l, h) {
-    if (l === data.exact.layer && h === data.exact.head) {
-      return [new Float32Array(bytes(data.exact.float32).buffer), true];
+  function start(subject) {
+    const data = JSON.parse(subject.querySelector("script").textContent);
+    const view = subject.querySelector(".view");
+    const canvas = view.querySelector("canvas");
+    const keyStrip = view.querySelector("ol");
+    const queryStrip = data.same ? keyStrip : keyStrip.cloneNode();
+    const thumbnails = [...subject.querySelectorAll(".heads figure")];
+    const [n, m] = [data.queries.length, data.keys.length];
+    const cell = Math.max(1, Math.floor(640 / Math.max(n, m))); // pixels of a weight
+    const nHeads = data.heads[0].length;
+    const masks = data.masks.map(bytes);
+    let layer, head, weights, exact;
+    let query = n - 1, key = m - 1;
+
+    // The weights of a head, row by row: exact where the page holds them, else from the shades of its picture.
+    async function load(l, h) {
+      const held = data.heads[l][h];
+      if (held.float32) return [new Float32Array(bytes(held.float32).buffer), true];
+      const image = new Image();
+      image.src = held.shades;
+      await image.decode();
+      const paper = Object.assign(document.createElement("canvas"), { width: m, height: n });
+      const pen = paper.getContext("2d", { willReadFrequently: true });
+      pen.drawImage(image, 0, 0);
+      const points = pen.getImageData(0, 0, m, n).data;
+      return [Float32Array.from({ length: n * m }, (_, i) => (points[4 * i] / 255) ** 2), false];
     }
-    const image = new Image();
-    image.src = data.heads[l][h];
-    await image.decode();
-    const paper = Object.assign(document.createElement("canvas"), { width: n, height: n });
-    const pen = paper.getContext("2d", { willReadFrequently: true });
-    pen.drawImage(image, 0, 0);
-    const points = pen.getImageData(0, 0, n, n).data;
-    return [Float32Array.from({ length: n * n }, (_, i) => (points[4 * i] / 255) ** 2), false];
-  }
 
-  async function show(l, h) {
-    [layer, head] = [l, h];
-    const [loaded, isExact] = await load(l, h);
-    if (layer !== l || head !== h) return; // another head was chosen meanwhile
-    [weights, exact] = [loaded, isExact];
-    thumbnails.forEach((figure, i) => figure.setAttribute("aria-pressed", i === l * nHeads + h));
-    view.querySelectorAll("[data-layer]").forEach((span) => (span.textContent = l));
-    view.querySelectorAll("[data-head]").forEach((span) => (span.textContent = h));
-    view.querySelector("[data-exact]").hidden = !exact;
-    view.querySelector("[data-rounded]").hidden = exact;
-    draw();
-  }
+    function visible(q, k) {
+      const place = q * m + k;
+      return Boolean((masks[data.mask[layer][head]][place >> 3] >> (7 - (place & 7))) & 1);
+    }
 
-  function draw() {
-    const shade = getComputedStyle(document.documentElement).getPropertyValue("--shade").split(",").map(Number);
-    const small = Object.assign(document.createElement("canvas"), { width: n, height: n });
-    const image = new ImageData(n, n);
-    for (let i = 0; i < n * n; i++) image.data.set([...shade, 255 * Math.sqrt(weights[i])], 4 * i);
-    small.getContext("2d").putImageData(image, 0, 0);
-    canvas.width = canvas.height = n * cell;
-    const pen = canvas.getContext("2d");
-    pen.imageSmoothingEnabled = false;
-    pen.drawImage(small, 0, 0, n * cell, n * cell);
-    pen.strokeStyle = getComputedStyle(document.body).color;
-    pen.strokeRect(0.5, query * cell + 0.5, n * cell - 1, Math.max(1, cell - 1));
-    pen.strokeRect(key * cell + 0.5, query * cell + 0.5, Math.max(1, cell - 1), Math.max(1, cell - 1));
-    [...strip.children].forEach((item, i) => {
-      const weight = i <= query ? weights[query * n + i] : 0;
-      item.style.setProperty("--w", Math.sqrt(weight).toFixed(3));
-      item.firstChild.setAttribute("aria-pressed", i === query);
-    });
-    const weight = weights[query * n + key];
-    const digits = exact ? weight.toPrecision(7) : `≈ ${weight.toFixed(3)}`;
-    view.querySelector("[data-edge]").replaceChildren(`${query} `, named(query), ` → ${key} `, named(key));
-    view.querySelector("[data-weight]").textContent = key > query ? "0" : digits;
-    view.querySelector("[data-future]").hidden = key <= query;
-  }
+    async function show(l, h) {
+      [layer, head] = [l, h];
+      const [loaded, isExact] = await load(l, h);
+      if (layer !== l || head !== h) return; // another head was chosen meanwhile
+      [weights, exact] = [loaded, isExact];
+      thumbnails.forEach((figure, i) => figure.setAttribute("aria-pressed", i === l * nHeads + h));
+      view.querySelectorAll("[data-layer]").forEach((span) => (span.textContent = l));
+      view.querySelectorAll("[data-head]").forEach((span) => (span.textContent = h));
+      view.querySelector("[data-exact]").hidden = !exact;
+      view.querySelector("[data-rounded]").hidden = exact;
+      draw();
+    }
 
-  // A token's name, whose direction of writing ends with it.
-  function named(i) {
-    const name = Object.assign(document.createElement("bdi"), { textContent: data.labels[i] });
-    if (data.special.includes(i)) name.className = "special";
-    return name;
-  }
+    const shade = () => getComputedStyle(view).getPropertyValue("--shade");
 
-  function point(q, k) {
-    query = Math.min(n - 1, Math.max(0, q));
-    key = Math.min(n - 1, Math.max(0, k));
-    draw();
-  }
+    function draw() {
+      const colour = shade().split(",").map(Number);
+      const small = Object.assign(document.createElement("canvas"), { width: m, height: n });
+      const image = new ImageData(m, n);
+      for (let i = 0; i < n * m; i++) image.data.set([...colour, 255 * Math.sqrt(weights[i])], 4 * i);
+      small.getContext("2d").putImageData(image, 0, 0);
+      [canvas.width, canvas.height] = [m * cell, n * cell];
+      const pen = canvas.getContext("2d");
+      pen.imageSmoothingEnabled = false;
+      pen.drawImage(small, 0, 0, m * cell, n * cell);
+      pen.strokeStyle = getComputedStyle(view).color;
+      pen.strokeRect(0.5, query * cell + 0.5, m * cell - 1, Math.max(1, cell - 1));
+      pen.strokeRect(key * cell + 0.5, query * cell + 0.5, Math.max(1, cell - 1), Math.max(1, cell - 1));
+      [...keyStrip.children].forEach((item, k) => {
+        item.style.setProperty("--w", Math.sqrt(visible(query, k) ? weights[query * m + k] : 0).toFixed(3));
+      });
+      [...queryStrip.children].forEach((item, q) => item.firstChild.setAttribute("aria-pressed", q === query));
+      const weight = weights[query * m + key];
+      const digits = exact ? weight.toPrecision(7) : `≈ ${weight.toFixed(3)}`;
+      const edge = [`${query} `, named("queries", query), ` → ${key} `, named("keys", key)];
+      view.querySelector("[data-edge]").replaceChildren(...edge);
+      view.querySelector("[data-weight]").textContent = visible(query, key) ? digits : "0";
+      view.querySelector("[data-unseen]").hidden = visible(query, key);
+    }
 
-  function place(event) {
-    const box = canvas.getBoundingClientRect();
-    point(Math.floor(((event.clientY - box.top) / box.height) * n), Math.floor(((event.clientX - box.left) / box.width) * n));
-  }
+    // A token's name, whose direction of writing ends with it.
+    function named(side, i) {
+      const name = Object.assign(document.createElement("bdi"), { textContent: data[side][i] });
+      if (data.special[side].includes(i)) name.className = "special";
+      return name;
+    }
 
-  const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-  canvas.addEventListener("pointermove", place);
-  canvas.addEventListener("pointerdown", place);
-  canvas.addEventListener("keydown", (event) => {
-    const move = moves[event.key];
-    if (!move) return;
-    event.preventDefault();
-    point(query + move[0], key + move[1]);
-  });
+    function point(q, k) {
+      query = between(0, q, n - 1);
+      key = between(0, k, m - 1);
+      draw();
+    }
 
-  data.labels.forEach((_, i) => {
-    const item = document.createElement("li");
-    const button = Object.assign(document.createElement("button"), { type: "button" });
-    button.append(named(i));
-    button.addEventListener("click", () => point(i, i));
-    item.append(button);
-    strip.append(item);
-  });
+    function place(event) {
+      const box = canvas.getBoundingClientRect();
+      const [down, right] = [(event.clientY - box.top) / box.height, (event.clientX - box.left) / box.width];
+      point(Math.floor(down * n), Math.floor(right * m));
+    }
 
-  thumbnails.forEach((figure, i) => {
-    const choose = () => show(Math.floor(i / nHeads), i % nHeads);
-    Object.entries({ tabindex: 0, role: "button" }).forEach(([name, value]) => figure.setAttribute(name, value));
-    figure.addEventListener("click", choose);
-    figure.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" && event.key !== " ") return;
+    const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+    canvas.addEventListener("pointermove", place);
+    canvas.addEventListener("pointerdown", place);
+    canvas.addEventListener("keydown", (event) => {
+      const move = moves[event.key];
+      if (!move) return;
       event.preventDefault();
-      choose();
+      point(query + move[0], key + move[1]);
     });
-  });
 
-  function save(blob, ending) {
-    const link = Object.assign(document.createElement("a"), {
-      href: URL.createObjectURL(blob),
-      download: `layer-${layer}-head-${head}.${ending}`,
+    data.queries.forEach((_, i) => {
+      const item = document.createElement("li");
+      const button = Object.assign(document.createElement("button"), { type: "button" });
+      button.append(named("queries", i));
+      button.addEventListener("click", () => point(i, data.same ? i : key));
+      item.append(button);
+      queryStrip.append(item);
     });
-    link.click();
-    URL.revokeObjectURL(link.href);
-  }
-
-  const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
-
-  function csv() {
-    const lines = ["query,query_token,key,key_token,weight"];
-    for (let q = 0; q < n; q++) {
-      for (let k = 0; k <= q; k++) {
-        lines.push([q, quoted(data.labels[q]), k, quoted(data.labels[k]), weights[q * n + k]].join(","));
-      }
+    if (!data.same) {
+      keyStrip.before(queryStrip);
+      data.keys.forEach((_, i) => keyStrip.appendChild(document.createElement("li")).append(named("keys", i)));
     }
-    return new Blob([lines.join("\n") + "\n"], { type: "text/csv" });
-  }
 
-  function svg() {
-    const shade = getComputedStyle(document.documentElement).getPropertyValue("--shade");
-    const cells = [];
-    for (let q = 0; q < n; q++) {
-      for (let k = 0; k <= q; k++) {
-        const strength = Math.sqrt(weights[q * n + k]);
-        if (strength > 0.004) cells.push(`<rect x="${k}" y="${q}" width="1" height="1" fill-opacity="${strength.toFixed(3)}"/>`);
-      }
+    // A head chosen in one subject is chosen in all that stand beside it, where it is there.
+    subject.parentElement.addEventListener("choose", ({ detail: [l, h] }) => data.heads[l]?.[h] && show(l, h));
+    thumbnails.forEach((figure, i) => {
+      const detail = [Math.floor(i / nHeads), i % nHeads];
+      const choose = () => subject.parentElement.dispatchEvent(new CustomEvent("choose", { detail }));
+      Object.entries({ tabindex: 0, role: "button" }).forEach(([name, value]) => figure.setAttribute(name, value));
+      figure.addEventListener("click", choose);
+      figure.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        choose();
+      });
+    });
+
+    function save(blob, ending) {
+      const link = Object.assign(document.createElement("a"), {
+        href: URL.createObjectURL(blob),
+        download: `layer-${layer}-head-${head}.${ending}`,
+      });
+      link.click();
+      URL.revokeObjectURL(link.href);
     }
-    const open = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${n} ${n}" fill="rgb(${shade})" shape-rendering="crispEdges">`;
-    return new Blob([open, ...cells, "</svg>"], { type: "image/svg+xml" });
+
+    // What `write` makes of every visible edge (query, key, weight), row by row.
+    function edges(write) {
+      const written = [];
+      for (let q = 0; q < n; q++) {
+        for (let k = 0; k < m; k++) if (visible(q, k)) written.push(write(q, k, weights[q * m + k]));
+      }
+      return written;
+    }
+
+    const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
+
+    function csv() {
+      const row = (q, k, weight) => [q, quoted(data.queries[q]), k, quoted(data.keys[k]), weight].join(",");
+      const lines = ["query,query_token,key,key_token,weight", ...edges(row)];
+      return new Blob([lines.join("\n") + "\n"], { type: "text/csv" });
+    }
+
+    function svg() {
+      const square = (q, k, weight) => {
+        const strength = Math.sqrt(weight);
+        if (strength <= 0.004) return "";
+        return `<rect x="${k}" y="${q}" width="1" height="1" fill-opacity="${strength.toFixed(3)}"/>`;
+      };
+      const open = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${m} ${n}" fill="rgb(${shade()})" shape-rendering="crispEdges">`;
+      return new Blob([open, ...edges(square), "</svg>"], { type: "image/svg+xml" });
+    }
+
+    view.querySelector("[data-save=csv]").addEventListener("click", () => save(csv(), "csv"));
+    view.querySelector("[data-save=svg]").addEventListener("click", () => save(svg(), "svg"));
+    view.querySelector("[data-save=png]").addEventListener("click", () => canvas.toBlob((blob) => save(blob, "png")));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+
+    view.hidden = false;
+    show(...data.view);
   }
 
-  view.querySelector("[data-save=csv]").addEventListener("click", () => save(csv(), "csv"));
-  view.querySelector("[data-save=svg]").addEventListener("click", () => save(svg(), "svg"));
-  view.querySelector("[data-save=png]").addEventListener("click", () => canvas.toBlob((blob) => save(blob, "png")));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-
-  view.hidden = false;
-  show(data.exact.layer, data.exact.head);
+  // Those of other pages in the same document have started already.
+  [...document.querySelectorAll(".subject")].filter((subject) => subject.querySelector(".view").hidden).forEach(start);
 })();
