@@ -13,7 +13,7 @@ from glassformer.data.batches import IGNORE, Batch
 from glassformer.errors import UserError
 from glassformer.training import log, start
 from glassformer.training.loop import Training, fit
-from glassformer.training.optimiser import learning_rate
+from glassformer.training.optimiser import rate_share
 
 
 def begin(text: Path, out: Path, *settings: str) -> Training:
@@ -101,16 +101,17 @@ def test_a_damaged_log_is_named_with_its_line(run_folder: Path, tmp_path: Path, 
 def test_accumulation_changes_nothing_but_memory(
     text_file: Path, tmp_path: Path, batch_size: int, accumulate: int
 ) -> None:
-    reference = begin(text_file, tmp_path / "one", "batch_size=12", "lr=1e-3")
+    usual = ["lr=1e-3", "optimiser=adamw"]
+    reference = begin(text_file, tmp_path / "one", "batch_size=12", *usual)
     training = begin(
-        text_file, tmp_path / "many", f"batch_size={batch_size}", f"accumulate={accumulate}", "lr=1e-3"
+        text_file, tmp_path / "many", f"batch_size={batch_size}", f"accumulate={accumulate}", *usual
     )
     until(reference, 1)
     until(training, 1)
-    for name, moment in reference.optimiser.state.items():
+    for name, moment in reference.optimisers[0].state.items():
         assert moment["step"] == 1, name
     for ours, theirs in zip(training.model.parameters(), reference.model.parameters(), strict=True):
-        a, b = (t.optimiser.state[p]["exp_avg"] for t, p in ((training, ours), (reference, theirs)))
+        a, b = (t.optimisers[0].state[p]["exp_avg"] for t, p in ((training, ours), (reference, theirs)))
         assert torch.allclose(a, b, atol=1e-6)
 
 
@@ -149,7 +150,7 @@ def stepped(text: Path, out: Path, gradients: list[list[float]], counts: list[in
 
 
 def first_moment(training: Training) -> list[float]:
-    moment = training.optimiser.state[training.model.final_norm.weight]["exp_avg"]
+    moment = training.optimisers[0].state[training.model.final_norm.weight]["exp_avg"]
     return (moment[:2] / (1 - training.config.beta1)).tolist()
 
 
@@ -177,11 +178,13 @@ def test_the_log_tells_the_rate_that_was_used(text_file: Path, tmp_path: Path) -
     training = begin(text_file, tmp_path / "run")
     until(training, 20)
     logged = {entry["step"]: entry["lr"] for entry in log.read(tmp_path / "run") if "lr" in entry}
-    assert logged == {step: learning_rate(training.config, step - 1) for step in (10, 20)}
+    assert logged == {s: training.config.lr * rate_share(training.config, s - 1) for s in (10, 20)}
 
 
 def test_early_stopping_keeps_the_best(text_file: Path, tmp_path: Path) -> None:
-    training = begin(text_file, tmp_path / "run", "eval_every=2", "patience=2", "steps=1000", "lr=0")
+    training = begin(
+        text_file, tmp_path / "run", "eval_every=2", "patience=2", "steps=1000", "lr=0", "muon_lr=0"
+    )
     report = Silent()
     assert fit(training, report) == "no longer improving"
     assert report.validations[-1][0] == 4

@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -39,8 +40,11 @@ def test_the_shown_loss_is_a_mean_in_which_recent_steps_count_more(
     assert "step 2  loss 2.9744  203 tokens/s" in said(console)
 
 
-def test_a_rate_that_never_rises_to_its_height_is_told(run_folder: Path, console: Console) -> None:
-    train_visibly(start.resumed(run_folder, ["steps=31", "warmup=31"]), console)
+def test_a_rate_that_never_rises_to_its_height_is_told(
+    run_folder: Path, tmp_path: Path, console: Console
+) -> None:
+    run = shutil.copytree(run_folder, tmp_path / "run")
+    train_visibly(start.resumed(run, ["steps=31", "warmup=31"]), console)
     assert "the rate never comes to lr=0.01: warmup=31 takes all 31 steps" in said(console)
 
 

@@ -85,7 +85,7 @@ class Decoder(nn.Module):
             valid_bm = valid_bn
         m = n if state is None else state.length
         q_pos, k_pos, mask = masks.causal_places(n, m, valid_bm, tokens_bn.device)
-        self._check_limit(q_pos)
+        self._check_limit(m if valid_bm is None else int(q_pos.max()) + 1 if n else 0)
 
         x_bnD = self.drop(self.positions.embed(self.embedding(tokens_bn), q_pos))
         if tap is not None:
@@ -125,9 +125,9 @@ class Decoder(nn.Module):
             dtype=weight.dtype,
         )
 
-    def _check_limit(self, q_pos: Tensor) -> None:
+    def _check_limit(self, length: int) -> None:
         limit = self.positions.limit
-        if limit is not None and q_pos.shape[-1] and int(q_pos.max()) >= limit:
+        if limit is not None and length > limit:
             raise ValueError(
-                f"position {int(q_pos.max())} lies past the {self.positions.limited_by} of {limit} positions"
+                f"position {length - 1} lies past the {self.positions.limited_by} of {limit} positions"
             )

@@ -1,7 +1,7 @@
 """The one training loop.
 
 A step: all micro-batches' losses, each divided by the number of targets in the whole step; one clipping; one
-step of the optimiser. Chance (dropout) is reseeded from (seed, step), data order is a function of the step,
+step of each optimiser. Chance (dropout) is reseeded from (seed, step), data order is a function of the step,
 and so a run that was stopped and resumed is the run that was not, bit for bit on a CPU.
 """
 
@@ -69,7 +69,7 @@ class Training:
 
     def __post_init__(self) -> None:
         self.model.to(self.runtime.device)
-        self.optimiser = optim.make_optimiser(self.model, self.config)
+        self.optimisers = optim.make_optimisers(self.model, self.config)
         self.forward: Forward = torch.compile(self.model) if self.runtime.compiled else self.model
 
     @property
@@ -79,7 +79,7 @@ class Training:
 
     def restore(self, tensors: dict[str, torch.Tensor], progress: Progress) -> None:
         """Go on from what `save` stored."""
-        optim.load_state_tensors(self.optimiser, self.model, tensors)
+        optim.load_state_tensors(self.optimisers, self.model, tensors)
         self.progress = progress
 
     def save(self, best: bool = False) -> None:
@@ -88,7 +88,7 @@ class Training:
             self.model,
             self.tokenizer,
             {**self.settings, "progress": asdict(self.progress)},
-            optim.state_tensors(self.optimiser, self.model),
+            optim.state_tensors(self.optimisers, self.model),
             best=best,
         )
 
@@ -126,8 +126,8 @@ def _fit(training: Training, report: Reporter, stop: Callable[[], bool], threads
             training.save()
             return "stopped"
         started = time.perf_counter()
-        rate = optim.learning_rate(config, progress.step)
-        loss, norm, n_targets = _step(training, rate)
+        rate = optim.set_rates(training.optimisers, config, progress.step)
+        loss, norm, n_targets = _step(training)
         seconds = time.perf_counter() - started
         progress.step += 1
         progress.tokens += n_targets
@@ -153,12 +153,10 @@ def _fit(training: Training, report: Reporter, stop: Callable[[], bool], threads
     return "finished"
 
 
-def _step(training: Training, rate: float) -> tuple[float, float, int]:
+def _step(training: Training) -> tuple[float, float, int]:
     """One step; returns its loss per target, the norm of its gradient before clipping, and its targets."""
     model, config = training.model, training.config
     model.train()
-    for group in training.optimiser.param_groups:
-        group["lr"] = rate
     torch.manual_seed(_step_seed(config.seed, training.progress.step))
     batches = training.task.training_batches(training.progress.step)
     n_targets = sum(batch.n_targets for batch in batches)
@@ -167,8 +165,9 @@ def _step(training: Training, rate: float) -> tuple[float, float, int]:
         total += _backward(training, batch, max(1, n_targets))
     norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip or float("inf"))
     if n_targets:  # without a target there is nothing to learn, and decay alone must not move the weights
-        training.optimiser.step()
-    training.optimiser.zero_grad(set_to_none=True)
+        for optimiser in training.optimisers:
+            optimiser.step()
+    model.zero_grad(set_to_none=True)
     return float(total), float(norm), n_targets
 
 

@@ -100,7 +100,8 @@ def _parts_of(checkpoint: Checkpoint, fresh: bool = True) -> dict[str, Any]:
     trained = "train" in given
     train = config.from_dict(TrainConfig, given["train"]) if trained else preset("base")["train"]
     if fresh:
-        train = dataclasses.replace(train, lr=train.lr * FINE_TUNING_RATE)
+        gentler = {name: getattr(train, name) * FINE_TUNING_RATE for name in ("lr", "muon_lr")}
+        train = dataclasses.replace(train, **gentler)
     data = config.from_dict(DataConfig, given.get("data")) if trained else DataConfig()
     return {"model": checkpoint.shape, "train": train, "data": data}
 
