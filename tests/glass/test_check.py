@@ -92,16 +92,31 @@ def test_a_row_that_sees_nothing_has_to_be_0(monkeypatch):
 def test_weights_that_are_no_numbers(monkeypatch, value):
     model = make()
     spoil(monkeypatch, model, 1, "weights", lambda weights: weights.masked_fill(weights == 1, value))
-    refused(model, "layer 1 has attention weights that are no numbers")
+    refused(
+        model,
+        "layer 1 has attention weights that are no numbers; the model is damaged, or its training diverged",
+    )
 
 
 @pytest.mark.parametrize(
     ("parameter", "reason"),
     [
-        ("blocks.0.attention.query.weight", "layer 0 has attention weights that are no numbers"),
-        ("blocks.0.ffn.down.weight", "layer 1 has attention weights that are no numbers"),
-        ("blocks.1.ffn.down.weight", "the model gives logits that are no numbers"),
-        ("final_norm.weight", "the model gives logits that are no numbers"),
+        (
+            "blocks.0.attention.query.weight",
+            "layer 0 has attention weights that are no numbers; the model is damaged, or its training diverged",
+        ),
+        (
+            "blocks.0.ffn.down.weight",
+            "layer 1 has attention weights that are no numbers; the model is damaged, or its training diverged",
+        ),
+        (
+            "blocks.1.ffn.down.weight",
+            "the model gives logits that are no numbers; the model is damaged, or its training diverged",
+        ),
+        (
+            "final_norm.weight",
+            "the model gives logits that are no numbers; the model is damaged, or its training diverged",
+        ),
     ],
 )
 def test_parameters_that_are_no_numbers(parameter, reason):

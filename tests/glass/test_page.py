@@ -180,7 +180,7 @@ def test_what_the_model_wrote_is_marked_and_looked_at():
 def test_a_model_of_nan_is_refused():
     model = make()
     model.head.weight.data[3, 0] = torch.nan
-    with pytest.raises(UserError, match="NaN"):
+    with pytest.raises(UserError, match="that are no numbers"):
         page(model=model)
 
 

@@ -166,7 +166,7 @@ def test_the_self_check_holds_an_encoder_to_its_final_vectors(encoder, monkeypat
     model.blocks[1].ffn_norm.weight.data[0] = torch.nan
     with pytest.raises(UserError, match="self-check: the model gives final vectors that are no numbers"):
         checking.check(model, IDS)
-    with pytest.raises(UserError, match="the model's final vectors are NaN"):
+    with pytest.raises(UserError, match="that are no numbers; the model is damaged"):
         page(model)
 
 

@@ -8,16 +8,19 @@ from torch import Tensor
 from ..errors import UserError
 from ..models import Model
 from .edits import noop
-from .trace import rows, trace
+from .trace import Trace, rows, trace
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 2e-3}
 
+DAMAGED = "the model is damaged, or its training diverged"
 RESULTS = {"logits": "logits", "final": "final vectors"}
 """The tensors that a model ends in, a decoder or an encoder, by their tap names: what they are called."""
 
 
-def check(model: Model, tokens: Tensor | Sequence[int]) -> None:
-    """Raise UserError, saying which, unless all of this holds for the model on this text:
+def check(model: Model, tokens: Tensor | Sequence[int], names: Sequence[str] = ()) -> Trace:
+    """The traced pass that was checked, with the weights, masks, result, and `names` as well.
+
+    Raises UserError, saying which, unless all of this holds for the model on this text:
 
     every row of weights sums to 1, or is exactly 0 where nothing is visible; weights on masked keys are
     exactly 0; a traced pass gives the logits (of an encoder: the final vectors) of an untraced one; edits
@@ -26,25 +29,26 @@ def check(model: Model, tokens: Tensor | Sequence[int]) -> None:
     ids = rows(model, tokens)
     result = model.tap_names()[-1]
     tolerance = TOLERANCE[model.embedding.weight.dtype]
-    names = [f"blocks.*.attention.{name}" for name in ("weights", "mask")]
-    traced = trace(model, ids, [*names, result])
+    checked = [f"blocks.*.attention.{name}" for name in ("weights", "mask")]
+    traced = trace(model, ids, [*checked, result, *names])
     for layer in range(len(model.blocks)):
         weights, allowed = (traced[f"blocks.{layer}.attention.{name}"] for name in ("weights", "mask"))
         _check_rows(layer, weights, allowed)
     plain = trace(model, ids, result)[result]
     if not torch.isfinite(plain).all():
-        raise UserError(f"self-check: the model gives {RESULTS[result]} that are no numbers")
+        raise UserError(f"self-check: the model gives {RESULTS[result]} that are no numbers; {DAMAGED}")
     if not torch.equal(plain, trace(model, ids, result)[result]):
         raise UserError("self-check: two passes over the same text differ; something random is still on")
     _check_same(result, "a traced pass", traced[result], plain, tolerance)
     edits = [edit for layer in range(len(model.blocks)) for edit in noop(layer)]
     edited = trace(model, ids, result, edits=edits)[result]
     _check_same(result, "an edit that changes nothing", edited, plain, tolerance)
+    return traced
 
 
 def _check_rows(layer: int, weights: Tensor, allowed: Tensor) -> None:
     if not torch.isfinite(weights).all():
-        raise UserError(f"self-check: layer {layer} has attention weights that are no numbers")
+        raise UserError(f"self-check: layer {layer} has attention weights that are no numbers; {DAMAGED}")
     if (weights[~allowed] != 0).any():
         raise UserError(f"self-check: layer {layer} gives weight to keys that its mask forbids")
     expected = allowed.any(-1).to(weights.dtype)

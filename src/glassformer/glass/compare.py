@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ..models import Decoder
 from .edits import Edit
-from .trace import as_rows, trace
+from .trace import Trace, as_rows, trace
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,13 @@ def lens(model: Decoder, tokens: Tensor | Sequence[int]) -> Tensor:
     Each block's output goes through the model's own last norm and head ("logit lens"). The last row is what
     the model does say. Raises UserError for an encoder.
     """
-    traced = trace(model, as_rows(model, tokens), "blocks.*.output")
-    outputs_LnD = torch.stack([traced[f"blocks.{i}.output"][0] for i in range(len(model.blocks))])
+    return lens_of(trace(model, as_rows(model, tokens), "blocks.*.output"))
+
+
+def lens_of(traced: Trace, first: int = 0) -> Tensor:
+    """`lens` of a trace that recorded the blocks' outputs, from token `first` on."""
+    model = traced.model
+    outputs_LnD = torch.stack([traced[f"blocks.{i}.output"][0, first:] for i in range(len(model.blocks))])
     with torch.no_grad():
         logits: Tensor = model.head(model.final_norm(outputs_LnD))
     return logits.float().softmax(-1)

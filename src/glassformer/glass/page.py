@@ -17,15 +17,18 @@ from ..data.tokenizers import Tokenizer
 from ..errors import UserError
 from ..models import Decoder, Model
 from . import proof, sections
-from .check import RESULTS, check
+from .check import check
 from .pictures import MAP_SIZE, bits, floats, grey, picture
 from .report import signed
 from .sections import Attention, Difference
-from .trace import Trace, ids_of, trace
+from .trace import Trace, ids_of
 from .words import say, slot
 
 TITLE_SIZE = 40  # characters of the text in the page's title, at most
 EXACT_SIZE = 1_500_000  # bytes of exact weights in a subject's data, at most, unless one head alone has more
+
+PARTS = ("blocks.*.output", *(f"blocks.*.attention.{name}" for name in ("q", "k", "v")))
+"""What the page works out its numbers from, beside what the self-check records."""
 
 _PART = re.compile(r" \d(–\d)?/\d")  # how labels name a part of a character
 
@@ -135,13 +138,7 @@ def _pass(subject: Subject) -> _Pass:
     if not ids:
         raise UserError("the text to look at is empty")
     shown = ids[-model.config.context :]
-    result = model.tap_names()[-1]
-    traced = trace(model, shown, [f"blocks.*.attention.{name}" for name in ("weights", "mask")] + [result])
-    if traced[result].isnan().any():
-        raise UserError(
-            f"the model's {RESULTS[result]} are NaN: its weights are damaged, or its training diverged"
-        )
-    check(model, shown)
+    traced = check(model, shown, PARTS)
     weights_Lhnm, masks_Lhnm = (
         torch.cat([traced[f"blocks.{i}.attention.{name}"] for i in range(model.config.n_layers)])
         for name in ("weights", "mask")
@@ -174,8 +171,7 @@ def _column(one: _Pass, view: _View) -> dict[str, Any]:
     subject, attention, layer, head = one.subject, one.attention, view.layer, view.head
     model, tokenizer = subject.model, subject.tokenizer
     n, m = len(attention.queries), len(attention.keys)
-    parts = trace(model, one.traced.tokens, [*proof.names(layer), f"blocks.{layer}.attention.v"])
-    proved = proof.prove(parts, layer, head, *view.edge)
+    proved = proof.prove(one.traced, layer, head, *view.edge)
     # A model may have more ids than its tokenizer; those are no tokens.
     target = int(one.traced["logits"][0, -1, : tokenizer.vocab_size].argmax()) if one.predicts else None
     query = proved.query if target is None else n - 1
@@ -207,7 +203,7 @@ def _column(one: _Pass, view: _View) -> dict[str, Any]:
         "first_query": first_query,
         "first_key": first_key,
         "table": sections.weight_table(attention, layer, head, first_query, first_key),
-        "reads": sections.reads(parts, attention, layer, head, query, target),
+        "reads": sections.reads(one.traced, attention, layer, head, query, target),
         "reader": query,
         "target": None if target is None else sections.name(tokenizer, target),
         "proof": proved,

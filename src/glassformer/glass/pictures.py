@@ -53,5 +53,5 @@ def bits(mask: Tensor) -> str:
 
 def _data_uri(pixels: NDArray[np.uint8]) -> str:
     buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "PNG", optimize=True)
+    Image.fromarray(pixels).save(buffer, "PNG")
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from .compare import lens
+from .compare import lens_of
 from .effect import effect
 from .pictures import shade
 from .report import signed
@@ -225,7 +225,7 @@ def reads(
 def lens_table(traced: Trace, tokenizer: Tokenizer, n: int) -> list[list[Guess]]:
     """For each block, what the model would say next after the last tokens if it stopped there."""
     first = max(0, n - LENS_SIZE)
-    probability_LnV = lens(traced.model, traced.tokens)[:, first:, : tokenizer.vocab_size]
+    probability_LnV = lens_of(traced, first)[..., : tokenizer.vocab_size]
     final = probability_LnV[-1].argmax(-1)
     top = probability_LnV.max(-1)
     return [
