@@ -1,6 +1,6 @@
 """All benchmarks, one after the other."""
 
-from . import startup, training
+from . import busy, decoding, looking, startup, time_to_loss, training
 
-startup.main()
-training.main()
+for benchmark in (startup, training, busy, time_to_loss, decoding, looking):
+    benchmark.main()

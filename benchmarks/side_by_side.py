@@ -12,9 +12,16 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def compare(
-    what: str, ours: Callable[[], object], peer_name: str, peer: Callable[[], object], rounds: int = 9
+    what: str,
+    ours: Callable[[], object],
+    peer_name: str,
+    peer: Callable[[], object],
+    rounds: int = 9,
+    units: int = 0,
 ) -> None:
-    """Print the median seconds of both and the ratio peer/ours, pair by pair (above 1: ours is faster)."""
+    """Print the median seconds of both and the ratio peer/ours, pair by pair (above 1: ours is faster).
+
+    `units`: how many tokens a round is; then both speeds are told as well."""
     ours(), peer()  # the first round warms up and does not count
     pairs = []
     for i in range(rounds):
@@ -24,8 +31,9 @@ def compare(
             a, b = seconds(ours), seconds(peer)
         pairs.append((a, b))
     ratios = sorted(b / a for a, b in pairs)
+    a, b = (statistics.median(column) for column in zip(*pairs, strict=True))
+    speeds = f" ({units / a:,.0f} and {units / b:,.0f} tokens/s)" if units else ""
     print(
-        f"{what}: ours {statistics.median(a for a, _ in pairs):.4g} s, "
-        f"{peer_name} {statistics.median(b for _, b in pairs):.4g} s, "
+        f"{what}: ours {a:.4g} s, {peer_name} {b:.4g} s{speeds}, "
         f"ratio {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
     )

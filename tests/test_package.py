@@ -21,7 +21,7 @@ LAYERS = [
     {"cli", "demo", "__main__"},
 ]
 PUBLIC = (
-    "GPT GPTConfig Sampler Trace UserError __version__ "
+    "GPT GPTConfig Sampler Subject Trace UserError __version__ "
     "compare effect evaluate generate generate_batch lens load look resume stream trace train"
 )
 

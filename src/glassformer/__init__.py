@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .errors import UserError
     from .glass.compare import compare, lens
     from .glass.effect import effect
-    from .glass.page import look
+    from .glass.page import Subject, look
     from .glass.trace import Trace, trace
     from .hub.folder import load
     from .models import GPT, GPTConfig
@@ -29,6 +29,7 @@ _HOMES = {
     "GPT": "models",
     "GPTConfig": "models",
     "Sampler": "decoding.samplers",
+    "Subject": "glass.page",
     "Trace": "glass.trace",
     "UserError": "errors",
     "compare": "glass.compare",
@@ -49,6 +50,7 @@ __all__ = [
     "GPT",
     "GPTConfig",
     "Sampler",
+    "Subject",
     "Trace",
     "UserError",
     "__version__",

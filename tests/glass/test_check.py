@@ -7,7 +7,7 @@ from torch.nn import functional as F
 from glassformer.errors import UserError
 from glassformer.glass import check as module
 from glassformer.glass import edits
-from glassformer.glass.check import check
+from glassformer.glass.check import DAMAGED, check
 from glassformer.nn import attention
 from oracle import KINDS, TOKENS, make
 
@@ -94,7 +94,7 @@ def test_weights_that_are_no_numbers(monkeypatch, value):
     spoil(monkeypatch, model, 1, "weights", lambda weights: weights.masked_fill(weights == 1, value))
     refused(
         model,
-        "layer 1 has attention weights that are no numbers; the model is damaged, or its training diverged",
+        f"layer 1 has attention weights that are no numbers; {DAMAGED}",
     )
 
 
@@ -103,19 +103,19 @@ def test_weights_that_are_no_numbers(monkeypatch, value):
     [
         (
             "blocks.0.attention.query.weight",
-            "layer 0 has attention weights that are no numbers; the model is damaged, or its training diverged",
+            f"layer 0 has attention weights that are no numbers; {DAMAGED}",
         ),
         (
             "blocks.0.ffn.down.weight",
-            "layer 1 has attention weights that are no numbers; the model is damaged, or its training diverged",
+            f"layer 1 has attention weights that are no numbers; {DAMAGED}",
         ),
         (
             "blocks.1.ffn.down.weight",
-            "the model gives logits that are no numbers; the model is damaged, or its training diverged",
+            f"the model gives logits that are no numbers; {DAMAGED}",
         ),
         (
             "final_norm.weight",
-            "the model gives logits that are no numbers; the model is damaged, or its training diverged",
+            f"the model gives logits that are no numbers; {DAMAGED}",
         ),
     ],
 )

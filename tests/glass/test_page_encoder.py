@@ -10,6 +10,7 @@ from glass.reading import LETTERS, READS, WEIGHTS, Reader, data_of, make, make_e
 from glassformer import UserError, compare, effect, lens, look, trace
 from glassformer.glass import check as checking
 from glassformer.glass import edits, proof, sections
+from glassformer.glass.effect import plan
 from glassformer.glass.pictures import picture
 from glassformer.glass.report import write_npz
 from glassformer.glass.trace import ids_of
@@ -140,9 +141,10 @@ def test_an_encoder_may_have_a_tokenizer_that_wraps_nothing():
         lambda model: compare(model, IDS, [edits.silence(0, 0)]),
         lambda model: lens(model, IDS),
         lambda model: effect(model, IDS),
+        lambda model: plan(model, 3),
         lambda model: trace(model, IDS, "final").effect(),
     ],
-    ids=["compare", "lens", "effect", "trace.effect"],
+    ids=["compare", "lens", "effect", "plan", "trace.effect"],
 )
 def test_what_measures_a_next_token_says_that_there_is_none(encoder, ask):
     with pytest.raises(UserError, match=r"^the model is an encoder: .* no next token to measure$"):

@@ -27,7 +27,7 @@ from ..errors import UserError, unknown
 from ..models import Decoder
 from ..nn import masks
 from ..nn.blocks import Block
-from .trace import Trace, as_rows, at_rest, trace
+from .trace import Trace, as_rows, at_rest, require_decoder, trace
 
 Baseline = Literal["zero", "mean", "resample"]
 BASELINES: dict[Baseline, str] = {
@@ -123,8 +123,9 @@ def plan(
 ) -> Plan:
     """What `effect` would measure; by default all heads of all layers, at the last token.
 
-    Raises UserError for a layer, head or query that is not there.
+    Raises UserError for an encoder, and for a layer, head or query that is not there.
     """
+    require_decoder(model)
     c = model.config
     if n_tokens > c.context:
         raise UserError(f"the text has {n_tokens} tokens, the model sees at most {c.context} at once")

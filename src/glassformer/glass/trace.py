@@ -114,9 +114,13 @@ def ids_of(model: Model, tokenizer: Tokenizer, text: str) -> list[int]:
 
 def as_rows(model: Decoder, tokens: Tensor | Sequence[int]) -> Tensor:
     """`rows`, for what measures a next token: raises UserError for an encoder, which has none."""
+    require_decoder(model)
+    return rows(model, tokens)
+
+
+def require_decoder(model: Model) -> None:
     if not isinstance(model, Decoder):
         raise UserError("the model is an encoder: it reads a text, but has no next token to measure")
-    return rows(model, tokens)
 
 
 def rows(model: Model, tokens: Tensor | Sequence[int]) -> Tensor:
