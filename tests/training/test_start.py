@@ -229,3 +229,24 @@ def test_a_training_state_of_another_model_is_refused(
 def test_fine_tuning_keeps_its_tokenizer(run_folder: Path, text_file: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="keeps its tokenizer"):
         train([text_file], tmp_path / "tuned", "tokenizer=bytes", base=Run(run_folder))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "positions", "order", "optimisers"),
+    [("gpt2", "learned", "pre", 1), ("2017", "sinusoidal", "post", 1)],
+)
+def test_recipes_go_by_their_names_and_settings_win(
+    text_file: Path, tmp_path: Path, recipe: str, positions: str, order: str, optimisers: int
+) -> None:
+    with start.begun(
+        [str(text_file)], tmp_path / "run", recipe=recipe, assignments=[*SMALL, "warmup=7"]
+    ) as training:
+        shape = training.model.config
+        assert (shape.positions, shape.norm_order, shape.d_model) == (positions, order, 16)
+        assert (training.config.lr, training.config.warmup) == (0.01, 7)
+        assert len(training.optimisers) == optimisers
+    with (
+        pytest.raises(UserError, match="can have a recipe: gpt2, 2017"),
+        start.begun([str(text_file)], tmp_path / "other", recipe="soup"),
+    ):
+        pass

@@ -8,7 +8,14 @@ import click
 
 from ..errors import UserError
 
-_OPTIONS = {"preset": "--preset", "base": "--from", "from": "--from", "out": "--out", "resume": "--resume"}
+_OPTIONS = {
+    "preset": "--preset",
+    "base": "--from",
+    "from": "--from",
+    "out": "--out",
+    "recipe": "--recipe",
+    "resume": "--resume",
+}
 _SETTING = re.compile(r"\s*[\w.-]+\s*=")
 
 
@@ -32,6 +39,11 @@ class _WithSettings(click.Command):
 @click.option(
     "--preset", type=click.Choice(["tiny", "small", "base"]), help="Size of a new model.  [default: tiny]"
 )
+@click.option(
+    "--recipe",
+    type=click.Choice(["gpt2", "2017"]),
+    help="Train as that paper did.  [default: the preset's own]",
+)
 @click.option("--steps", type=click.IntRange(min=0), help="How many steps in all; the same as steps=N.")
 @click.option("--out", type=click.Path(path_type=Path), help="The run folder.  [default: runs/NAME-OF-TEXT]")
 @click.option("--resume", "resume", type=click.Path(path_type=Path), help="Go on where this run stopped.")
@@ -39,6 +51,7 @@ class _WithSettings(click.Command):
 def train(
     texts: tuple[str, ...],
     preset: str | None,
+    recipe: str | None,
     steps: int | None,
     out: Path | None,
     resume: Path | None,
@@ -71,15 +84,15 @@ def train(
     if steps is not None:
         settings["steps"] = steps
     if resume is not None:
-        if files or base or out or preset:
+        if files or base or out or preset or recipe:
             raise UserError("--resume takes all from the run folder; only KEY=VALUE and --steps go with it")
         click.echo(training.resume(resume, **settings))
         return
-    if base is not None and preset:
-        raise UserError("--from keeps the shape of its run; leave out --preset")
+    if base is not None and (preset or recipe):
+        raise UserError("--from keeps the shape of its run; leave out --preset and --recipe")
     words = [spoken(text) for text in files]
     out = out or _default_out(files)
-    click.echo(training.train(words, out, preset=preset or "tiny", base=base, **settings))
+    click.echo(training.train(words, out, preset=preset or "tiny", recipe=recipe, base=base, **settings))
 
 
 def _default_out(files: Sequence[str]) -> Path:

@@ -82,9 +82,24 @@ class TrainConfig:
                 raise ValueError(f"{name} must lie in [0, 1), not {getattr(self, name)}")
 
 
+RECIPES = {
+    # Radford et al. 2019; Brown et al. 2020 for the decay.
+    "gpt2": (
+        *("positions=learned", "norm=layernorm", "activation=gelu_tanh", "bias=true"),
+        *("optimiser=adamw", "lr=1e-3", "warmup=100"),
+    ),
+    # Vaswani et al. 2017.
+    "2017": (
+        *("positions=sinusoidal", "norm=layernorm", "norm_order=post", "activation=relu", "bias=true"),
+        *("optimiser=adamw", "lr=7e-4", "beta2=0.98", "warmup=400", "weight_decay=0"),
+    ),
+}
+"""Settings that go together, as their papers have them; the size is that of the preset."""
+
+
 def preset(name: str) -> dict[str, Any]:
     """The named parts of a run's settings; the model's vocabulary is still to be filled in."""
     # Of all that was tried, this came to nanoGPT's loss soonest: benchmarks/time_to_loss.py.
-    fast = TrainConfig(batch_size=16, optimiser="muon", lr=6e-3, muon_lr=0.04, warmup=20, weight_decay=0.0)
+    fast = TrainConfig(batch_size=16, optimiser="muon", lr=6e-3, muon_lr=0.04, warmup=20)
     train = {"tiny": fast, "small": fast, "base": TrainConfig(batch_size=8, accumulate=8, lr=6e-4)}
     return {"model": PRESETS[name](1), "train": train[name], "data": DataConfig()}

@@ -20,7 +20,7 @@ from ..store.run import LOCK, Checkpoint, Run
 from . import runtime
 from .log import LOG
 from .loop import Progress, Training
-from .settings import DataConfig, TrainConfig, preset
+from .settings import RECIPES, DataConfig, TrainConfig, preset
 from .task import NextToken
 
 DATA = "data"
@@ -33,6 +33,7 @@ def begun(
     out: Path,
     *,
     preset_name: str = "small",
+    recipe: str | None = None,
     assignments: Sequence[str] = (),
     base: Checkpoint | None = None,
     progress: Callable[[], AbstractContextManager[Advance]] = lambda: nullcontext(lambda *_: None),
@@ -43,7 +44,11 @@ def begun(
     """
     if base is not None:
         base.require_decoder()
-    parts = preset(preset_name) if base is None else _parts_of(base)
+    parts = _parts_of(base) if base is not None else preset(preset_name)
+    if recipe is not None:
+        if base is not None or recipe not in RECIPES:
+            raise UserError(f"a new model can have a recipe: {', '.join(RECIPES)}")
+        parts = config.override(parts, RECIPES[recipe])
     changed = config.override(parts, assignments)
     _refuse_new_shape(parts["model"], changed["model"], fixed=base is not None)
     run = Run(out)

@@ -18,21 +18,23 @@ def train(
     /,
     *,
     preset: str = "tiny",
+    recipe: str | None = None,
     base: str | Path | None = None,
     **settings: object,
 ) -> Path:
     """Train a new model on texts and return its run folder `out`.
 
     `texts`: one or several of file, folder, glob, "-" (standard input). `preset`: "tiny", "small" or "base";
-    `base`: a run or published model to fine-tune instead. `settings` as on the command line: steps=500,
-    n_layers=6, lr=1e-3, … Raises UserError for what is wrong with any of them, and KeyboardInterrupt after a
-    Ctrl-C, when all is saved.
+    `recipe`: "gpt2" or "2017" instead of the preset's own; `base`: a run or published model to fine-tune
+    instead. `settings` as on the command line: steps=500, n_layers=6, lr=1e-3, … Raises UserError for what is
+    wrong with any of them, and KeyboardInterrupt after a Ctrl-C, when all is saved.
     """
     texts = [texts] if isinstance(texts, str | Path) else texts
     with start.begun(
         [str(text) for text in texts],
         Path(out),
         preset_name=preset,
+        recipe=recipe,
         assignments=_assignments(settings),
         base=None if base is None else open_folder(base),
         progress=progress,
