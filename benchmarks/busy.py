@@ -1,6 +1,6 @@
-"""Small training while another program takes one of two cores, as a share of its speed alone; nanoGPT's the same.
+"""Small training while another program takes one of two cores, as a share of its speed alone.
 
-Each measurement is a process of its own; the loop is the product's own, trials for the number of threads included.
+Each measurement is a process of its own; the loop is the product's, its trials of threads included.
 """
 
 import json
@@ -16,8 +16,9 @@ import torch
 from glassformer.training import start
 from glassformer.training.loop import fit
 
+from .side_by_side import report_speed, speed
 from .time_to_loss import Silent
-from .training import batches, nanogpt, trainer
+from .training import SHAPES, nanogpt, their_step
 
 SECONDS, ROUNDS = 15, 3
 SETTINGS = [
@@ -43,33 +44,14 @@ def ours() -> float:
             return training.progress.tokens / SECONDS
 
 
-def theirs() -> float:
-    """Tokens per second of nanoGPT's eager steps."""
-    peer = nanogpt()
-    assert peer is not None
-    shape = {"n_layer": 4, "n_head": 4, "n_embd": 128, "block_size": 64, "vocab_size": 65}
-    model = peer.GPT(peer.GPTConfig(**shape, dropout=0.0, bias=False)).train()
-    optimiser = model.configure_optimizers(0.1, 1e-3, (0.9, 0.99), "cpu")
-    work = trainer(model, lambda a, b: model(a, b)[1], optimiser, batches(12, 64)[:1])
-    steps, started = 0, time.perf_counter()
-    while time.perf_counter() - started < SECONDS:
-        work()
-        steps += 1
-    return steps * 12 * 64 / (time.perf_counter() - started)
-
-
-def measured(who: str, busy: bool) -> float:
-    """In a process of its own, with or without another that never rests."""
-    other = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if busy else None
+def beside_another(who: str) -> float:
+    """A speed while another process never rests."""
+    other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.busy", who], check=True, capture_output=True, text=True
-        )
+        return speed("benchmarks.busy", who)
     finally:
-        if other is not None:
-            other.kill()
-            other.wait()
-    return float(json.loads(done.stdout.splitlines()[-1]))
+        other.kill()
+        other.wait()
 
 
 def main() -> None:
@@ -80,7 +62,7 @@ def main() -> None:
     shares: dict[str, list[float]] = {name: [] for name in who}
     for _ in range(ROUNDS):
         for name in who:
-            alone, beside = measured(name, busy=False), measured(name, busy=True)
+            alone, beside = speed("benchmarks.busy", name), beside_another(name)
             shares[name].append(beside / alone)
             print(f"  {name}: alone {alone:,.0f}, beside another program {beside:,.0f} tokens/s", flush=True)
     for name, ratios in shares.items():
@@ -92,6 +74,9 @@ def main() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:]:
-        print(json.dumps({"ours": ours, "nanoGPT": theirs}[sys.argv[1]]()))
+        if sys.argv[1] == "ours":
+            print(json.dumps(ours()))
+        else:
+            report_speed(their_step(*SHAPES["4 x 128, context 64, batch 12"]), SECONDS)
     else:
         main()

@@ -2,7 +2,6 @@
 
 import random
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import torch

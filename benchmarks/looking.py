@@ -1,4 +1,4 @@
-"""Recording every attention weight of a 124M model beside not recording and beside Hugging Face; making the page."""
+"""Recording every attention weight of a 124M model, beside not recording and Hugging Face; the page."""
 
 import tempfile
 import time
@@ -52,8 +52,8 @@ def page(tokens: int = 256) -> None:
     html = glassformer.look(model, tokenizer, text)
     seconds = time.perf_counter() - started
     print(
-        f"look, 12 x 12 heads, {len(ids)} tokens: {seconds:.2f} s, {seconds - forward:.2f} s beyond one forward pass, "
-        f"{len(html) / 1e6:.1f} MB"
+        f"look, 12 x 12 heads, {len(ids)} tokens: {seconds:.2f} s, "
+        f"{seconds - forward:.2f} s beyond one forward pass, {len(html) / 1e6:.1f} MB"
     )
 
 

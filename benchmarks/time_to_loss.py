@@ -1,9 +1,10 @@
 """Time to nanoGPT's loss: its own CPU recipe beside the preset `tiny`, on one text, in one run.
 
-nanoGPT trains 4 layers of width 128 with context 64 and batch 12 for 2,000 steps. Ours has the same layers, width,
-heads and context, and no more parameters; what differs is what the preset says: rotary positions, RMSNorm, Muon, its
-rates and batch. Both losses are those of the whole held-out tenth in windows of 64, of the same characters. Times are wall
-time without measuring. DATA names the folder of tinyshakespeare.txt, NANOGPT a checkout of the peer.
+nanoGPT trains 4 layers of width 128 with context 64 and batch 12 for 2,000 steps. Ours has the same layers,
+width, heads and context, and no more parameters; what differs is what the preset says: rotary positions,
+RMSNorm, Muon, its rates and batch. Both losses are those of the whole held-out tenth in windows of 64, of the
+same characters. Times are wall time without measuring. DATA names the folder of the text, NANOGPT a
+checkout of the peer.
 """
 
 import math
@@ -40,10 +41,9 @@ def held_out_loss(model: torch.nn.Module, tokens: np.ndarray) -> float:
     total, count = 0.0, 0
     for batch in in_order(tokens, CONTEXT, 64):
         # nanoGPT gives the logits of every place only to those who bring targets.
-        logits = (
-            model(batch.inputs, batch.targets)[0] if hasattr(model, "transformer") else model(batch.inputs)[0]
-        )
-        total += float(F.cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), reduction="sum"))
+        inputs, targets = batch.inputs.contiguous(), batch.targets.contiguous()
+        logits = (model(inputs, targets) if hasattr(model, "transformer") else model(inputs))[0]
+        total += float(F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum"))
         count += batch.targets.numel()
     return total / count
 
@@ -64,7 +64,7 @@ def theirs(peer: ModuleType, seen: np.ndarray, vocabulary: int) -> tuple[torch.n
         for group in optimiser.param_groups:
             group["lr"] = rate
         batch = windows_at(seen, CONTEXT, chance.integers(len(seen) - CONTEXT, size=BATCH).tolist())
-        model(batch.inputs, batch.targets)[1].backward()
+        model(batch.inputs.contiguous(), batch.targets.contiguous())[1].backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)

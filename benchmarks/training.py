@@ -1,7 +1,11 @@
-"""Training speed beside nanoGPT: the same architecture, batch and optimiser, eager, steps in turn."""
+"""Training speed beside nanoGPT: the same architecture, batch and optimiser, eager.
+
+Each measurement is a process of its own, in turn, for what a program sets for itself counts too.
+"""
 
 import importlib.util
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -10,13 +14,18 @@ import torch
 import torch.nn.functional as F
 
 from glassformer.models import GPT, GPTConfig
-from glassformer.training.optimiser import make_optimiser
+from glassformer.training.optimiser import make_optimisers
+from glassformer.training.runtime import keep_memory
 from glassformer.training.settings import TrainConfig
 
-from .side_by_side import compare
+from .side_by_side import compare_speeds, report_speed
 
 VOCABULARY = 65
-STEPS = 20
+SECONDS = 10
+SHAPES = {
+    "4 x 128, context 64, batch 12": (4, 4, 128, 64, 12),
+    "6 x 384, context 256, batch 16": (6, 6, 384, 256, 16),
+}
 
 
 def nanogpt() -> ModuleType | None:
@@ -33,68 +42,69 @@ def nanogpt() -> ModuleType | None:
     return module
 
 
-def batches(batch_size: int, context: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    generator = torch.Generator().manual_seed(0)
-    rows = torch.randint(VOCABULARY, (STEPS, batch_size, context + 1), generator=generator)
-    return [(row[:, :-1].contiguous(), row[:, 1:].contiguous()) for row in rows]
+def our_step(layers: int, heads: int, width: int, context: int, batch_size: int) -> Callable[[], int]:
+    keep_memory()
+    shape = {
+        "n_layers": layers,
+        "n_heads": heads,
+        "d_model": width,
+        "norm": "layernorm",
+        "positions": "learned",
+    }
+    model = GPT(GPTConfig(VOCABULARY, context=context, **shape)).train()
+
+    def loss(inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return F.cross_entropy(model(inputs)[0].flatten(0, 1), targets.flatten())
+
+    return step(model, loss, make_optimisers(model, TrainConfig())[0], context, batch_size)
 
 
-def trainer(
-    model: torch.nn.Module, loss: Callable[..., torch.Tensor], optimiser: torch.optim.Optimizer, data: list
-) -> Callable[[], None]:
-    def work() -> None:
-        for inputs, targets in data:
-            loss(inputs, targets).backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimiser.step()
-            optimiser.zero_grad(set_to_none=True)
+def their_step(layers: int, heads: int, width: int, context: int, batch_size: int) -> Callable[[], int]:
+    peer = nanogpt()
+    assert peer is not None
+    shape = {
+        "n_layer": layers,
+        "n_head": heads,
+        "n_embd": width,
+        "block_size": context,
+        "vocab_size": VOCABULARY,
+    }
+    model = peer.GPT(peer.GPTConfig(**shape, dropout=0.0, bias=False)).train()
+    optimiser = model.configure_optimizers(0.1, 1e-3, (0.9, 0.99), "cpu")
+    return step(model, lambda inputs, targets: model(inputs, targets)[1], optimiser, context, batch_size)
+
+
+def step(
+    model: torch.nn.Module,
+    loss: Callable[..., torch.Tensor],
+    optimiser: torch.optim.Optimizer,
+    context: int,
+    batch_size: int,
+) -> Callable[[], int]:
+    """One training step on random tokens; it returns how many."""
+    rows = torch.randint(VOCABULARY, (batch_size, context + 1), generator=torch.Generator().manual_seed(0))
+    inputs, targets = rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
+
+    def work() -> int:
+        loss(inputs, targets).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+        return inputs.numel()
 
     return work
 
 
-def measure(peer: ModuleType, layers: int, heads: int, width: int, context: int, batch_size: int) -> None:
-    data = batches(batch_size, context)
-    config = GPTConfig(
-        VOCABULARY,
-        context=context,
-        n_layers=layers,
-        n_heads=heads,
-        d_model=width,
-        norm="layernorm",
-        positions="learned",
-    )
-    ours = GPT(config).train()
-
-    def our_loss(inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        return F.cross_entropy(ours(inputs)[0].flatten(0, 1), targets.flatten())
-
-    theirs = peer.GPT(
-        peer.GPTConfig(
-            block_size=context,
-            vocab_size=VOCABULARY,
-            n_layer=layers,
-            n_head=heads,
-            n_embd=width,
-            dropout=0.0,
-            bias=False,
-        )
-    ).train()
-    sizes = [sum(p.numel() for p in model.parameters()) for model in (ours, theirs)]
-    assert sizes[0] == sizes[1], f"not the same architecture: {sizes}"
-    their_optimiser = theirs.configure_optimizers(0.1, 1e-3, (0.9, 0.99), "cpu")
-    compare(
-        f"training {layers} x {width}, context {context}, batch {batch_size}, {STEPS} steps",
-        trainer(ours, our_loss, make_optimiser(ours, TrainConfig()), data),
-        "nanoGPT eager",
-        trainer(theirs, lambda inputs, targets: theirs(inputs, targets)[1], their_optimiser, data),
-    )
-
-
 def main() -> None:
-    peer = nanogpt()
-    if peer is not None:
-        measure(peer, 4, 4, 128, 64, 12)
+    if nanogpt() is None:
+        return
+    for name in SHAPES:
+        compare_speeds(f"training {name}", "benchmarks.training", "nanoGPT eager", [name], rounds=5)
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:]:
+        who, name = sys.argv[1:]
+        report_speed((our_step if who == "ours" else their_step)(*SHAPES[name]), SECONDS)
+    else:
+        main()

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from glassformer.training.threads import PATIENCE, Threads
+from glassformer.training.threads import PATIENCE, STEPS, Threads
 
-FREE = {1: 0.05, 2: 0.03}  # seconds of a step by threads
-BUSY = {1: 0.05, 2: 2.5}
+FREE = {1: 0.055, 2: 0.03}  # seconds of a step by threads
+BUSY = {1: 0.055, 2: 2.5}
 
 
 class Machine:
@@ -41,12 +41,13 @@ def two_threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def test_a_free_machine_is_used_whole_and_tried_once() -> None:
+def test_a_free_machine_is_used_whole_and_asked_less_and_less_often() -> None:
     machine = Machine(FREE)
     with machine.threads() as threads:
         begun = machine.trials
-        machine.run(threads, 1000)
-        assert (threads.n, machine.trials, machine.said) == (2, begun, [])
+        machine.run(threads, 31 * PATIENCE)
+        asked = (machine.trials - begun) / (4 + 7)  # passes of 0.2 seconds in all, each way
+        assert (threads.n, asked, machine.said) == (2, 5, [])
 
 
 def test_who_begins_on_a_busy_machine_begins_with_one_thread() -> None:
@@ -64,7 +65,7 @@ def test_it_makes_way_and_comes_back() -> None:
     with machine.threads() as threads:
         machine.run(threads, PATIENCE)
         machine.costs = BUSY
-        machine.run(threads, 1)
+        machine.run(threads, STEPS)
         assert threads.n == 1
         machine.costs = FREE
         machine.run(threads, PATIENCE)
@@ -77,15 +78,16 @@ def test_a_machine_that_stays_busy_is_asked_less_and_less_often() -> None:
     with machine.threads() as threads:
         begun = machine.trials
         machine.run(threads, 31 * PATIENCE)
-        asked = (machine.trials - begun) / 4  # twice each way
+        asked = (machine.trials - begun) / 5  # four short passes in one thread, a long one in two
         assert (threads.n, asked) == (1, 5)  # after 1, 2, 4, 8 and 16 times PATIENCE
 
 
 def test_one_slow_step_changes_nothing() -> None:
     machine = Machine(FREE)
     with machine.threads() as threads:
-        machine.run(threads, 2 * PATIENCE)
+        machine.run(threads, PATIENCE)
         threads.stepped(5.0)
+        machine.run(threads, PATIENCE)
         assert (threads.n, machine.said) == (2, [])
 
 

@@ -12,13 +12,14 @@ from types import TracebackType
 
 import torch
 
-SLOW = 3.0  # times the fastest step: what calls for a trial
 CLEARLY = 1.5  # times as fast must one thread be, for the numbers of a run depend on how many there are
-PATIENCE = 50  # steps before the next trial, twice as many each time that one thread stays the better
+STEPS = 10  # whose mean is watched: who waits for whom changes from one step to the next
+TRIAL = 0.2  # seconds of passes each way, and at least one
+PATIENCE = 50  # steps before the next trial, twice as many each time that it changes nothing
 
 
 class Threads(AbstractContextManager["Threads"]):
-    """Watches how long steps take and, where they become slow, times `trial` both ways.
+    """Watches how long steps take and, where they become slow and now and then, times `trial` both ways.
 
     `trial` does some of the work and changes nothing; `tell` gets a line for each change. With one thread to
     begin with, or on a GPU, nothing is ever tried. What PyTorch was set to is given back at the end.
@@ -35,8 +36,8 @@ class Threads(AbstractContextManager["Threads"]):
         self._trial, self._tell, self._clock = trial, tell, clock
         self._most = self.n = torch.get_num_threads()
         self._watches = on_cpu and self._most > 1
-        self._fastest = float("inf")
-        self._since, self._wait = 0, PATIENCE
+        self._recent, self._fastest = 0.0, float("inf")
+        self._since, self._wait = 0, PATIENCE // 2
 
     def __enter__(self) -> "Threads":
         if self._watches:
@@ -54,18 +55,20 @@ class Threads(AbstractContextManager["Threads"]):
         if not self._watches:
             return
         self._since += 1
-        if self.n == 1:
-            due = self._since >= self._wait
-        else:
-            due = seconds > SLOW * self._fastest and self._since >= min(PATIENCE, self._wait)
-            self._fastest = min(self._fastest, seconds)
-        if due:
+        self._recent += seconds
+        if self._since % STEPS:
+            return
+        mean, self._recent = self._recent / STEPS, 0.0
+        slow = self.n > 1 and mean > CLEARLY * self._fastest
+        if self.n > 1:
+            self._fastest = min(self._fastest, mean)
+        if slow or self._since >= self._wait:
             self._choose()
 
     def _choose(self) -> None:
-        one, all_of_them = (min(self._timed(n), self._timed(n)) for n in (1, self._most))
+        one, all_of_them = (self._timed(n) for n in (1, self._most))
         chosen = 1 if one * CLEARLY < all_of_them else self._most
-        self._wait = 2 * self._wait if chosen == self.n == 1 else PATIENCE
+        self._wait = 2 * self._wait if chosen == self.n else PATIENCE
         self._since = 0
         if chosen != self.n:
             self._tell(
@@ -78,6 +81,8 @@ class Threads(AbstractContextManager["Threads"]):
 
     def _timed(self, n: int) -> float:
         torch.set_num_threads(n)
-        started = self._clock()
-        self._trial()
-        return self._clock() - started
+        passes, started = 0, self._clock()
+        while not passes or self._clock() - started < TRIAL:
+            self._trial()
+            passes += 1
+        return (self._clock() - started) / passes
