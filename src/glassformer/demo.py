@@ -15,7 +15,7 @@ from .terminal import console, language, open_in_browser
 from .training.start import DATA
 from .training.train import resume, train
 
-STEPS = 1200
+STEPS = 700
 PROMPT = "The following "
 
 

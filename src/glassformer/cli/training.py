@@ -111,7 +111,7 @@ def _pair(assignment: str) -> tuple[str, str]:
 @click.option(
     "--out", type=click.Path(path_type=Path), default="runs/demo", show_default=True, help="The run folder."
 )
-@click.option("--steps", type=click.IntRange(min=1), help="How long to train.  [default: 1200]")
+@click.option("--steps", type=click.IntRange(min=1), help="How long to train.  [default: 700]")
 def demo(out: Path, steps: int | None) -> None:
     """Train a small GPT on Python's own manual, write a sample, and make the page that looks inside it.
 
