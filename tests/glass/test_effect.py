@@ -214,3 +214,9 @@ def test_queries_that_are_none():
         queries("first", 4)
     with pytest.raises(UserError, match=r"^the text is empty$"):
         queries("all", 0)
+
+
+@pytest.mark.parametrize("target", [-1, 11, "a", 1.5])
+def test_a_target_that_is_no_id_is_named(target):
+    with pytest.raises(UserError, match="is no id from 0 to"):
+        effect(make("rotary"), TOKENS, target=target)

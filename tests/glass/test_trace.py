@@ -181,6 +181,7 @@ def test_takes_what_a_tokenizer_gives(tokenizer):
         ([], "at least one"),
         ([[[1]]], "not of shape"),
         ([3, 11], "ids must lie in 0 … 10; these go from 3 to 11"),
+        ([1.9], "whole numbers"),
         ([-1], "these go from -1 to -1"),
     ],
 )

@@ -338,7 +338,7 @@ def test_an_encoder_says_that_it_does_not_write(encoder, glassformer, tmp_path, 
     monkeypatch.chdir(tmp_path)
     import_folder(encoder, tmp_path / "run")
     for folder in (encoder, tmp_path / "run"):
-        for words in (["generate", folder, "--seed", 1], ["eval", folder, text_file], ["look", folder, "a"]):
+        for words in (["generate", folder, "--seed", 1], ["eval", folder, text_file]):
             code, out, err = glassformer(*words)
             assert (code, out) == (2, "")
             assert err.startswith(f"glassformer: {folder}")

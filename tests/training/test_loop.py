@@ -208,7 +208,8 @@ def test_divergence_stops_with_a_reason_and_keeps_the_checkpoint(text_file: Path
     with torch.no_grad():
         training.model.final_norm.weight.fill_(math.nan)
     with pytest.raises(
-        UserError, match=r"loss is nan at step 1: training has diverged. Try an lr below 0.01"
+        UserError,
+        match=r"loss is nan at step 1: training has diverged. Try less than lr=0.01 and muon_lr=0.04",
     ):
         until(training, 5)
     kept = training.run.checkpoint("last")

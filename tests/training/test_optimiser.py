@@ -92,7 +92,7 @@ def test_the_state_comes_back_as_it_was(optimiser: str) -> None:
         assert torch.equal(value, saved[key]), key
         assert value.data_ptr() != saved[key].data_ptr(), "a restored state must not share memory"
     other = TrainConfig(optimiser="adamw" if optimiser == "muon" else "muon")
-    with pytest.raises(UserError, match="of another optimiser"):
+    with pytest.raises(UserError, match="goes on with the same optimiser"):
         load_state_tensors(make_optimisers(model, other), model, saved)
 
 

@@ -45,7 +45,7 @@ def test_a_rate_that_never_rises_to_its_height_is_told(
 ) -> None:
     run = shutil.copytree(run_folder, tmp_path / "run")
     train_visibly(start.resumed(run, ["steps=31", "warmup=31"]), console)
-    assert "the rate never comes to lr=0.01: warmup=31 takes all 31 steps" in said(console)
+    assert "the rate never comes to lr=0.01 and muon_lr=0.04: warmup=31 takes all 31 steps" in said(console)
 
 
 def test_the_first_signal_is_answered_and_the_second_stops(capfd: pytest.CaptureFixture[str]) -> None:

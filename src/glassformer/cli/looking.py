@@ -108,7 +108,8 @@ def look(
     )
     write_text(output, page)
     say = functools.partial(click.echo, err=str(output) == "-")
-    say(output)
+    if str(output) != "-":
+        say(output)
     if proof is not None:
         say(proofs.of_text(first.model, first.tokenizer, text + first.written, proofs.parsed(proof)))
     if npz is not None:

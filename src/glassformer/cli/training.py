@@ -63,7 +63,7 @@ def train(
     tokenizer is chosen from the text: characters while there are at most 10,000 distinct ones, else
     byte-level BPE.
 
-    KEY=VALUE changes a setting of the preset, for example n_layers=6 d_model=256 context=128 lr=1e-3
+    KEY=VALUE changes a setting of the preset, for example n_layers=6 d_model=256 context=128 muon_lr=0.03
     batch_size=8 dropout=0.1 tokenizer=bpe patience=5 seed=1. A misspelt key is answered with the nearest.
 
     The run folder holds the checkpoints, log.jsonl and loss.png. Ctrl-C stops after the current step and

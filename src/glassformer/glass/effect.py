@@ -192,6 +192,9 @@ def effect(
     traced = trace(model, ids, [*(f"blocks.*.{name}" for name in names), "logits"])
     log_probabilities = traced["logits"][0, -1].double().log_softmax(-1)
     target = int(log_probabilities.argmax()) if target is None else target
+    if not isinstance(target, int | np.integer) or not 0 <= target < len(log_probabilities):
+        raise UserError(f"the target {target!r} is no id from 0 to {len(log_probabilities) - 1}")
+    target = int(target)
     before = float(log_probabilities[target])
     tables: list[Floats] = []
     with at_rest(model):

@@ -129,7 +129,10 @@ def rows(model: Model, tokens: Tensor | Sequence[int]) -> Tensor:
     Raises ValueError for what is no id of the model."""
     if isinstance(tokens, str):
         raise ValueError("a model reads token ids, not a text; tokenizer.encode(text) makes them")
-    ids = torch.as_tensor(tokens, dtype=torch.long, device=model.embedding.weight.device)
+    ids = torch.as_tensor(tokens, device=model.embedding.weight.device)
+    if ids.numel() and ids.is_floating_point():
+        raise ValueError("tokens must be ids, which are whole numbers")
+    ids = ids.long()
     n_ids = model.config.vocab_size
     if ids.dim() not in (1, 2) or not ids.numel():
         raise ValueError(f"tokens must be ids (n,) or (b, n) and at least one, not of shape {(*ids.shape,)}")

@@ -23,7 +23,7 @@ from ..store.run import Run
 from . import optimiser as optim
 from .log import Log
 from .runtime import Runtime, keep_memory
-from .settings import TrainConfig
+from .settings import TrainConfig, spoken_rates
 from .task import Forward, Task, mean_loss
 from .threads import Threads
 
@@ -182,8 +182,8 @@ def _require_finite(training: Training, value: float, what: str = "loss") -> Non
     if not math.isfinite(value):
         kept = f"; {training.run.folder} keeps its last checkpoint" if training.run.exists() else ""
         raise UserError(
-            f"the {what} is {value} at step {training.progress.step}: training has diverged. Try an lr below "
-            f"{training.config.lr:g}, or a longer warmup{kept}"
+            f"the {what} is {value} at step {training.progress.step}: training has diverged. Try less than "
+            f"{spoken_rates(training.config)}, or a longer warmup{kept}"
         )
 
 

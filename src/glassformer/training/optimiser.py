@@ -80,7 +80,7 @@ def load_state_tensors(optimisers: Sequence[Optimizer], model: nn.Module, tensor
             raise UserError(f"the saved training state is not this model's: {key} has no place in it")
         optimiser = owner[id(parameter)]
         if (entry == "momentum") != isinstance(optimiser, Muon):
-            raise UserError("the saved training state is of another optimiser; it cannot change on the way")
+            raise UserError("--resume goes on with the same optimiser; --from begins anew with another")
         device = (
             torch.device("cpu") if value.dim() == 0 and parameter.device.type == "cpu" else parameter.device
         )

@@ -15,6 +15,7 @@ from ..errors import UserError
 from . import log
 from .interrupt import stop_requested
 from .loop import Training, fit
+from .settings import spoken_rates
 from .start import describe
 
 _SMOOTHING = 0.95  # of the shown loss and speed, per step
@@ -140,8 +141,8 @@ def train_visibly(training: Training, console: Console) -> None:
     console.print(describe(training))
     if 0 < training.config.steps <= training.config.warmup:
         console.print(
-            f"the rate never comes to lr={training.config.lr:g}: warmup={training.config.warmup} takes all "
-            f"{training.config.steps} steps"
+            f"the rate never comes to {spoken_rates(training.config)}: "
+            f"warmup={training.config.warmup} takes all {training.config.steps} steps"
         )
     if not training.validates:
         console.print("no validation: the held-out text is shorter than one window")

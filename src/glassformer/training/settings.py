@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..config import require_literals
+from ..errors import unknown
 from ..models.presets import PRESETS
 
 
@@ -82,6 +83,12 @@ class TrainConfig:
                 raise ValueError(f"{name} must lie in [0, 1), not {getattr(self, name)}")
 
 
+def spoken_rates(config: TrainConfig) -> str:
+    """The rates that a training uses, by name."""
+    muon = f" and muon_lr={config.muon_lr:g}" if config.optimiser == "muon" else ""
+    return f"lr={config.lr:g}{muon}"
+
+
 RECIPES = {
     # Radford et al. 2019; Brown et al. 2020 for the decay.
     "gpt2": (
@@ -99,6 +106,8 @@ RECIPES = {
 
 def preset(name: str) -> dict[str, Any]:
     """The named parts of a run's settings; the model's vocabulary is still to be filled in."""
+    if name not in PRESETS:
+        raise unknown("preset", name, PRESETS)
     # Of all that was tried, this came to nanoGPT's loss soonest: benchmarks/time_to_loss.py.
     fast = TrainConfig(batch_size=16, optimiser="muon", lr=6e-3, muon_lr=0.04, warmup=20)
     train = {"tiny": fast, "small": fast, "base": TrainConfig(batch_size=8, accumulate=8, lr=6e-4)}
