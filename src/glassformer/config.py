@@ -20,7 +20,7 @@ C = TypeVar("C")
 
 LIMIT = 4 << 20  # bytes of a JSON file, unless its reader says otherwise
 _DEEPEST = 64  # objects and lists within one another
-_BEYOND = 1 << 63  # the first whole number that a tensor has no place for
+BEYOND = 1 << 63  # the first whole number that a tensor has no place for
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -212,7 +212,7 @@ def _parsed(key: str, text: str, hint: Any) -> Any:
 
 
 def _checked(key: str, value: Any, hint: Any) -> Any:
-    if type(value) in (int, float) and not abs(value) < _BEYOND:
+    if type(value) in (int, float) and not abs(value) < BEYOND:
         raise UserError(f"{key} = {reprlib.repr(value)} is beyond what can be used")
     for option in _options(hint):
         if get_origin(option) is Literal:

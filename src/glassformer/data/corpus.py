@@ -70,10 +70,10 @@ def prepare(
     """
     spec = tokenizer.to_json() if isinstance(tokenizer, Tokenizer) else f"{tokenizer}:{vocab_size}"
     key = _key(paths, spec, advance)
-    if _holds(folder, key):
-        return load(folder)
+    if (held := _held(folder, key)) is not None:
+        return held
     neighbours = sorted(folder.parent.parent.glob(f"*/{folder.name}"))
-    lender = next((neighbour for neighbour in neighbours if _holds(neighbour, key)), None)
+    lender = next((neighbour for neighbour in neighbours if _held(neighbour, key)), None)
     partial = folder.with_name(folder.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
@@ -181,15 +181,14 @@ def _content(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _holds(folder: Path, key: str) -> bool:
-    """Whether the text that `key` names lies in a folder, whole."""
+def _held(folder: Path, key: str) -> Corpus | None:
+    """The text that `key` names, if it lies in a folder, whole."""
     try:
         if config.read_object(folder / META).get("key") != key:
-            return False
-        load(folder)
+            return None
+        return load(folder)
     except UserError:
-        return False
-    return True
+        return None
 
 
 def _link(source: Path, target: Path) -> None:

@@ -5,12 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..config import read_object
+from ..config import BEYOND, read_object
 from ..errors import UserError
 
 T = TypeVar("T")
-
-_BEYOND = 1 << 63  # nothing that a model is made of is counted so far
 
 
 class Settings:
@@ -34,13 +32,13 @@ class Settings:
 
     def whole(self, key: str) -> int:
         value = self.need(key)
-        if type(value) is not int or abs(value) >= _BEYOND:
+        if type(value) is not int or abs(value) >= BEYOND:
             raise self.wrong(key, "expected a whole number")
         return value
 
     def number(self, key: str, hint: str = "") -> float:
         value = self.need(key, hint)
-        if type(value) not in (int, float) or abs(value) >= _BEYOND:
+        if type(value) not in (int, float) or abs(value) >= BEYOND:
             raise self.wrong(key, "expected a number")
         return float(value)
 
