@@ -1,0 +1,70 @@
+// Charts as SVG: the twin of charts.py.
+
+const WIDTH = 640, HEIGHT = 300, LEFT = 64, RIGHT = 16, TOP = 14, BOTTOM = 34;
+
+function chartBounds(numbers, log) {
+  const usable = numbers.filter((x) => Number.isFinite(x) && (x > 0 || !log));
+  if (!usable.length) return log ? [1, 10] : [0, 1];
+  let low = Math.min(...usable), high = Math.max(...usable);
+  if (!log) low = Math.min(low, 0);
+  if (low === high) high = log ? low * 10 : low + 1;
+  return [low, high];
+}
+
+function chartShare(x, [low, high], log) {
+  if (!Number.isFinite(x) || (log && x <= 0)) return null;
+  if (log) [x, low, high] = [x, low, high].map(Math.log10);
+  return (x - low) / (high - low);
+}
+
+function chartTicks([low, high], log) {
+  if (log) {
+    const powers = [];
+    for (let p = Math.ceil(Math.log10(low) - 1e-9); p <= Math.floor(Math.log10(high) + 1e-9); p++) powers.push(p);
+    const step = Math.max(1, Math.ceil(powers.length / 6));
+    const found = powers.filter((_, k) => k % step === 0).map((p) => 10 ** p);
+    return found.length > 1 ? found : [low, high];
+  }
+  return [0, 1, 2, 3, 4].map((k) => low + ((high - low) * k) / 4);
+}
+
+function spokenTick(x) {
+  if (x !== 0 && !(Math.abs(x) >= 1e-3 && Math.abs(x) < 1e5)) {
+    const [mantissa, exponent] = x.toExponential(0).split("e");
+    return `${mantissa}e${Number(exponent)}`;
+  }
+  return formatNumber(x, Math.abs(x) >= 10 || x === Math.round(x) ? 0 : 2, true);
+}
+
+// The inside of the chart's <svg>. Numbers only: nothing that a reader typed gets here.
+export function drawChart(chart, values) {
+  const xs = [...values[chart.x].data], columns = chart.lines.map((name) => [...values[name].data]);
+  const points = chart.marks.map(([x, y]) => [values[x].data[0], values[y].data[0]]);
+  const across = chartBounds([...xs, ...points.map((p) => p[0])], chart.logX);
+  const up = chartBounds([...columns.flat(), ...points.map((p) => p[1])], chart.logY);
+  const place = (x, y) => {
+    const a = chartShare(x, across, chart.logX), b = chartShare(y, up, chart.logY);
+    if (a === null || b === null) return null;
+    return [(LEFT + a * (WIDTH - LEFT - RIGHT)).toFixed(1), (HEIGHT - BOTTOM - b * (HEIGHT - TOP - BOTTOM)).toFixed(1)];
+  };
+  const parts = [];
+  for (const x of chartTicks(across, chart.logX)) {
+    const [at] = place(x, up[0]);
+    parts.push(`<line class="grid" x1="${at}" x2="${at}" y1="${TOP}" y2="${HEIGHT - BOTTOM}"/>`,
+      `<text class="x" x="${at}" y="${HEIGHT - 12}">${spokenTick(x)}</text>`);
+  }
+  for (const y of chartTicks(up, chart.logY)) {
+    const [, at] = place(across[0], y);
+    parts.push(`<line class="grid" x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${at}" y2="${at}"/>`,
+      `<text class="y" x="${LEFT - 8}" y="${(Number(at) + 4).toFixed(1)}">${spokenTick(y)}</text>`);
+  }
+  columns.forEach((ys, n) => {
+    const path = xs.map((x, k) => place(x, ys[k])).filter(Boolean).map((p) => p.join(",")).join(" ");
+    parts.push(`<polyline class="line${n}" points="${path}"/>`);
+  });
+  for (const [x, y] of points) {
+    const at = place(x, y);
+    if (at) parts.push(`<circle class="mark" cx="${at[0]}" cy="${at[1]}" r="5"/>`);
+  }
+  return parts.join("");
+}

@@ -1,0 +1,25 @@
+"""The chapters: texts in Chinese and English, a sheet, and questions whose answers are computed."""
+
+from .block import LESSON as block
+from .cost import LESSON as cost
+from .four_words import LESSON as four_words
+from .lesson import Lesson
+from .many_heads import LESSON as many_heads
+from .masks import LESSON as masks
+from .order import LESSON as order
+from .scale import LESSON as scale
+from .two_heads import LESSON as two_heads
+from .two_values import LESSON as two_values
+
+LESSONS: tuple[Lesson, ...] = (
+    two_values,
+    four_words,
+    two_heads,
+    masks,
+    scale,
+    order,
+    many_heads,
+    block,
+    cost,
+)
+"""In the order in which they are read."""

@@ -1,0 +1,477 @@
+"""Lesson 3, the main one: four tokens, two heads with hand-written projections, and the causal mask."""
+
+from ..sheet import Sheet
+from .lesson import (
+    Edits,
+    Formula,
+    Heading,
+    Kind,
+    Label,
+    Ledger,
+    Lesson,
+    Matrices,
+    Mistake,
+    Preset,
+    Presets,
+    Prose,
+    Query,
+    Question,
+    Sentence,
+    Shown,
+    Text,
+    Transfer,
+)
+
+WORDS: tuple[Label, ...] = (
+    Text("猫", "cat"),
+    Text("追", "chases"),
+    Text("老鼠", "mouse"),
+    Text("它", "it"),
+)
+
+# How much of a noun; how much it needs one; the place in the sentence as a point that turns by 45° a word,
+# rounded to one decimal.
+X = [[1.0, 0.0, 1.0, 0.0], [0.0, 0.8, 0.7, 0.7], [0.8, 0.0, 0.0, 1.0], [0.2, 1.0, -0.7, 0.7]]
+EVERYONE = [[1, 1, 1, 1]] * 4
+CAUSAL = [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
+PROJECTIONS = {
+    # Head 1: who wants a noun asks for one, and a little for the front of the sentence.
+    "W_Q1": [[0, 0], [4, 1], [0, 0], [0, 0]],
+    "W_K1": [[1, 0], [0, 0], [0, 1], [0, 0]],
+    "W_V1": [[1, 0], [0, 1], [0, 0], [0, 0]],
+    # Head 2: the query is the word's place turned back by 45° (and longer), so it meets the word before.
+    "W_Q2": [[0, 0], [0, 0], [1, -1], [1, 1]],
+    "W_K2": [[0, 0], [0, 0], [4, 0], [0, 4]],
+    "W_V2": [[0, 0], [0, 0], [1, 0], [0, 1]],
+}
+START: Edits = {"X": X, "M": EVERYONE, **PROJECTIONS}
+
+SHEET = Sheet()
+SHEET.const("X", X)
+SHEET.const("M", EVERYONE)
+SHEET.const("d_k", [[2]])
+SHEET.sqrt("root_d_k", "d_k")
+for name, values in PROJECTIONS.items():
+    SHEET.const(name, values)
+for h in "12":
+    SHEET.matmul(f"Q{h}", "X", f"W_Q{h}")
+    SHEET.matmul(f"K{h}", "X", f"W_K{h}")
+    SHEET.matmul(f"V{h}", "X", f"W_V{h}")
+    SHEET.transpose(f"K{h}_T", f"K{h}")
+    SHEET.matmul(f"P{h}", f"Q{h}", f"K{h}_T")
+    SHEET.div(f"S{h}", f"P{h}", "root_d_k")
+    SHEET.mask(f"masked{h}", f"S{h}", "M")
+    SHEET.softmax(f"A{h}", f"masked{h}")
+    SHEET.matmul(f"O{h}", f"A{h}", f"V{h}")
+SHEET.concat("O", "O1", "O2")
+
+# Both masks for as many words as there are now, whichever is in force.
+SHEET.const("zero", [[0]])
+SHEET.mul("nothing", "X", "zero")
+SHEET.exp("filled", "nothing")
+SHEET.slice("ones", "filled", columns=(0, 1))
+SHEET.transpose("ones_T", "ones")
+SHEET.matmul("everyone", "ones", "ones_T")
+SHEET.sum("n", "ones", over="all")
+SHEET.range("place", "n")
+SHEET.transpose("place_T", "place")
+SHEET.less("future", "place", "place_T")
+SHEET.sub("causal", "everyone", "future")
+SHEET.sum("keys_open", "everyone")
+SHEET.sum("keys_causal", "causal")
+
+# Weights without a mask, with the causal one, and with futures taken out too late; and other wrong turns.
+SHEET.softmax("open1", "S1")
+SHEET.softmax("open2", "S2")
+SHEET.sub("difference", "open1", "open2")
+SHEET.mul("square", "difference", "difference")
+SHEET.max("largest", "square", over="all")
+SHEET.less("differ", "zero", "largest")
+SHEET.mask("causal_scores1", "S1", "causal")
+SHEET.softmax("causal1", "causal_scores1")
+SHEET.mul("late1", "open1", "causal")
+SHEET.div("P2_over_d", "P2", "d_k")
+
+
+def _pair(name: str, symbol: str, kind: Kind = "numbers") -> Matrices:
+    """The same matrix of both heads side by side; `{h}` stands for the head. Scores and weights are of words
+    for words."""
+    columns = "" if kind == "numbers" else "words"
+    return Matrices(tuple(Shown(name + h, symbol.replace("{h}", h), "words", columns, kind) for h in "12"))
+
+
+def _head(h: str, title: Text) -> tuple[Matrices, Matrices]:
+    """What a head is given, and what it makes of X."""
+    given = tuple(Shown(f"W_{m}{h}", f"W^{{{m}\\,({h})}}", rows="width", decimals=1) for m in ("Q", "K", "V"))
+    made = tuple(Shown(m + h, f"{m}^{{({h})}} = X W^{{{m}\\,({h})}}", rows="words") for m in ("Q", "K", "V"))
+    return Matrices(given, title), Matrices(made)
+
+
+PREDICT = (
+    Question(
+        key="keys",
+        ask=Text(
+            "不加掩码时，第 1 个词可以读几个键？",
+            "With no mask, how many keys may the word at position 1 read?",
+        ),
+        answer=("keys_open", 0, 0),
+        decimals=0,
+        mistakes=(
+            Mistake(
+                ("keys_causal", 0, 0),
+                Text(
+                    "那是加了因果掩码的情形。不加掩码时，后面的词也可以读。",
+                    "That is with the causal mask. With none, it may read the words after it as well.",
+                ),
+            ),
+        ),
+        why=Text(
+            "每个词都可以读所有的键，包括自己和后面的词：现在这句话有 «n[0,0]:0» 个词，就有 "
+            "«keys_open[0,0]:0» 个键。",
+            "Every word may read all keys, its own and later ones included: the sentence now has «n[0,0]:0» "
+            "words, so there are «keys_open[0,0]:0» keys.",
+        ),
+    ),
+    Question(
+        key="future",
+        ask=Text(
+            "加上因果掩码后，第 3 个词可以读第 4 个词吗？",
+            "With the causal mask, may position 3 read position 4?",
+        ),
+        answer=("causal", 2, 3),
+        options=((Text("可以", "yes"), 1.0), (Text("不可以", "no"), 0.0)),
+        mistakes=(
+            Mistake(
+                ("causal", 3, 2),
+                Text(
+                    "反过来才可以：第 4 个词可以读第 3 个词。行是发问的词，列是被读的词。",
+                    "The other way round it may: position 4 reads position 3. Rows ask, columns are read.",
+                ),
+            ),
+        ),
+        why=Text(
+            "第 4 个词在后面，是“未来”。因果掩码第 3 行第 4 列是 «causal[2,3]:0»：分数换成 −∞，权重恰好是 "
+            "0。",
+            "Position 4 comes later: it is the future. Row 3, column 4 of the causal mask is "
+            "«causal[2,3]:0», so the score becomes −∞ and the weight exactly 0.",
+        ),
+    ),
+    Question(
+        key="same",
+        ask=Text(
+            "两个头读的是同一个 $X$。输入相同，能保证两个头的权重也相同吗？",
+            "Both heads read the same $X$. Does the same input guarantee the same weights in both?",
+        ),
+        answer=("differ", 0, 0),
+        options=((Text("能", "yes"), 0.0), (Text("不能", "no"), 1.0)),
+        under=START,
+        mistakes=(
+            Mistake(
+                ("zero", 0, 0),
+                Text(
+                    "输入相同，但每个头有自己的 $W^Q$ 和 $W^K$。投影不同，查询和键就不同。",
+                    "The input is the same, but each head has a $W^Q$ and a $W^K$ of its own. Other "
+                    "projections, other queries and keys.",
+                ),
+            ),
+        ),
+        why=Text(
+            "两个头的投影不同，分数和权重就可以不同。这一页一开始的数字就是反例：一处不同，就谈不上保证。",
+            "The heads project differently, so scores and weights may differ. The numbers this page starts "
+            "with are an example: one is enough to rule out a guarantee.",
+        ),
+    ),
+)
+
+BODY = (
+    Prose(
+        Text(
+            "四个词，每个词 4 个数。前两个数是内容：有多像名词，有多需要找一个名词。后两个数是位置："
+            "圆上的一个点，每往后一个词转 45°，四舍五入到一位小数。位置已经写进 $X$，不用另加。\n\n"
+            "每个头用自己的三个矩阵，把同一个 $X$ 变成查询、键和值，各 2 个数宽，然后照上一课那样计算。"
+            "最后把两个头的输出左右拼接，又是 4 个数宽。",
+            "Four words of 4 numbers each. The first two are content: how much of a noun the word is, and "
+            "how much it needs one. The last two are its position: a point on a circle that turns by 45° "
+            "with each word, rounded to one decimal. Positions are in $X$ already.\n\n"
+            "Each head has three matrices of its own, which turn the same $X$ into queries, keys and "
+            "values, 2 numbers wide. From there on it computes as in the lesson before. At the end the "
+            "outputs of both heads are put side by side: 4 wide again.",
+        )
+    ),
+    Formula(r"O^{(h)} = \text{softmax}\left(\frac{Q^{(h)} K^{(h)\top}}{\sqrt{2}}\right) V^{(h)}"),
+    Formula(r"O = [\,O^{(1)} \;\; O^{(2)}\,]"),
+    Presets(
+        Text("谁能看谁", "Who may look at whom"),
+        (
+            Preset("open", Text("不加掩码", "no mask"), {"M": EVERYONE}),
+            Preset("causal", Text("因果掩码", "causal mask"), {"M": CAUSAL}),
+        ),
+    ),
+    Query("words", Text("谁在发问？", "Who asks?"), ("P1", "S1", "A1", "O1", "P2", "S2", "A2", "O2"), 3),
+    Matrices(
+        (
+            Shown("X", "X", "words", "width", decimals=1),
+            Shown(
+                "M",
+                "M",
+                "words",
+                "words",
+                "mask",
+                0,
+                note=Text("1 可以看，0 不许看", "1: may look, 0: must not"),
+            ),
+        ),
+        Text("输入和掩码", "The input and the mask"),
+    ),
+    Sentence("words", "X", ("M",)),
+    *_head("1", Text("头 1：找名词", "Head 1: looks for a noun")),
+    *_head("2", Text("头 2：看前一个词", "Head 2: looks at the word before")),
+    Heading(Text("两个头并排", "Both heads, side by side")),
+    _pair("P", r"Q^{({h})} K^{({h})\top}", "scores"),
+    _pair("S", r"S^{({h})} = Q^{({h})} K^{({h})\top} / \sqrt{2}", "scores"),
+    _pair("masked", r"\tilde{S}^{({h})}", "scores"),
+    _pair("A", r"A^{({h})} = \text{softmax}(\tilde{S}^{({h})})", "weights"),
+    _pair("O", r"O^{({h})} = A^{({h})} V^{({h})}"),
+    Matrices((Shown("O", r"O = [\,O^{(1)} \;\; O^{(2)}\,]", "words"),), Text("拼接", "Side by side")),
+    Prose(
+        Text(
+            "看第 4 个词，原句里是“它”。头 1 给第 1、2、3 个词的权重是 «A1[3,0]»、«A1[3,1]»、«A1[3,2]»，头 "
+            "2 给的是 «A2[3,0]»、«A2[3,1]»、«A2[3,2]»。按原来的句子和数字，头 1 找名词，更偏向句首的“猫”；"
+            "头 2 只管位置，看的是前一个词“老鼠”。两份混合也就不同：头 1 带回“有多像名词”，头 2 "
+            "带回“在哪里”。\n\n"
+            "再看方向。头 2 里，第 4 个词给第 3 个词 «A2[3,2]»，第 3 个词给第 4 个词 «A2[2,3]»。"
+            "查询和键来自不同的矩阵，“我看你”和“你看我”是两回事。\n\n"
+            "也有词什么都不想找：原句里“猫”和“老鼠”在头 1 的查询是 $(0, 0)$，分数全是 0，"
+            "权重就均匀地分给所有能看的词。softmax 没有“谁也不看”这个选项。",
+            "Look at position 4, which is “it” in the original sentence. Head 1 gives positions 1, 2 and 3 "
+            "the weights «A1[3,0]», «A1[3,1]» and «A1[3,2]»; head 2 gives them «A2[3,0]», «A2[3,1]» and "
+            "«A2[3,2]». With the original sentence and numbers, head 1 looks for a noun and leans to the "
+            "front, to “cat”; head 2 goes by position alone and looks at the word before, “mouse”. So the "
+            "mixtures differ: head 1 brings back how much of a noun was found, head 2 where.\n\n"
+            "Now the direction. In head 2, position 4 gives position 3 «A2[3,2]», and position 3 gives "
+            "position 4 «A2[2,3]». Queries and keys come from different matrices: “I look at you” and “you "
+            "look at me” are two things.\n\n"
+            "Some words look for nothing: in the original, “cat” and “mouse” have the query $(0, 0)$ in "
+            "head 1. All their scores are 0, and the weights are spread evenly over all that they may see. "
+            "Softmax has no way to look at nobody.",
+        )
+    ),
+    Prose(
+        Text(
+            "这个玩具省去了最后一步 $W^O$。完整的模型在拼接之后再乘一个矩阵 $W^O$，"
+            "让各个头的结果能够互相混合。",
+            "This toy leaves out $W^O$. A full model multiplies the joined outputs by one more matrix, "
+            "$W^O$, so that what the heads found can be mixed.",
+        )
+    ),
+    Ledger(
+        (
+            (
+                "X",
+                "X",
+                Text("输入：一行一个词，位置已在其中", "the input, one word a row, positions included"),
+            ),
+            (
+                "W_Q1",
+                r"W^{Q\,(h)}, W^{K\,(h)}, W^{V\,(h)}",
+                Text("每个头自己的三个投影", "three projections of each head's own"),
+            ),
+            ("Q1", "Q^{(h)}, K^{(h)}, V^{(h)}", Text("查询、键、值", "queries, keys, values")),
+            ("S1", "S^{(h)}", Text("每个词对每个词的分数", "a score for each word by each word")),
+            ("M", "M", Text("掩码：谁能看谁，两个头共用", "the mask, the same for both heads")),
+            ("A1", "A^{(h)}", Text("权重：每一行加起来是 1", "weights; each row adds up to 1")),
+            ("O1", "O^{(h)}", Text("一个头的输出", "the output of one head")),
+            ("O", "O", Text("两个头拼接，和 $X$ 一样宽", "both side by side, as wide as $X$")),
+        )
+    ),
+)
+
+CHECK = (
+    Question(
+        key="weight",
+        ask=Text(
+            "头 2 里，第 4 个词的输出中，第 3 个词的值占多大的份额？",
+            "In head 2, how large a share of the value at position 3 goes into the output at position 4?",
+        ),
+        answer=("A2", 3, 2),
+        mistakes=(
+            Mistake(
+                ("A2", 2, 3),
+                Text(
+                    "行和列弄反了：这是第 3 个词给第 4 个词的权重。先找发问的那一行，再找被读的那一列。",
+                    "Row and column are swapped: this is the weight that position 3 gives to position 4. "
+                    "First find the row that asks, then the column that is read.",
+                ),
+            ),
+            Mistake(
+                ("S2", 3, 2),
+                Text(
+                    "这是分数，还没有经过 softmax。份额要看权重。",
+                    "That is the score, before softmax. Shares are weights.",
+                ),
+            ),
+            Mistake(("A1", 3, 2), Text("格子找对了，但这是头 1 的权重。", "The right cell, but of head 1.")),
+        ),
+        why=Text(
+            "第 4 行是发问的词，第 3 列是被读的词：$A^{(2)}$ 的这一格是 «A2[3,2]:4»。",
+            "Row 4 asks, column 3 is read: that cell of $A^{(2)}$ is «A2[3,2]:4».",
+        ),
+    ),
+    Question(
+        key="score",
+        ask=Text(
+            "头 2 里，第 4 个词对第 3 个词的分数 $S^{(2)}$ 是多少？用 $Q^{(2)}$ 和 $K^{(2)}$ 算。",
+            "In head 2, what is the score $S^{(2)}$ of position 4 for position 3? Work it out from "
+            "$Q^{(2)}$ and $K^{(2)}$.",
+        ),
+        answer=("S2", 3, 2),
+        mistakes=(
+            Mistake(
+                ("P2", 3, 2),
+                Text(
+                    "点积对了，忘了除以 $\\sqrt{d_k}$，这里 $d_k = 2$。",
+                    "The dot product is right, but it has to be divided by $\\sqrt{d_k}$; here $d_k = 2$.",
+                ),
+            ),
+            Mistake(
+                ("P2_over_d", 3, 2),
+                Text("除以的是 $\\sqrt{d_k}$，不是 $d_k$。", "It is divided by $\\sqrt{d_k}$, not by $d_k$."),
+            ),
+            Mistake(
+                ("S2", 2, 3),
+                Text(
+                    "行和列弄反了：这里用了第 3 个词的查询和第 4 个词的键。",
+                    "Row and column are swapped: this takes the query of position 3 and the key of position "
+                    "4.",
+                ),
+            ),
+            Mistake(
+                ("A2", 3, 2),
+                Text(
+                    "这是 softmax 之后的权重。问的是分数。",
+                    "That is the weight, after softmax. The score was asked for.",
+                ),
+            ),
+        ),
+        why=Text(
+            "$Q^{(2)}$ 的第 4 行和 $K^{(2)}$ 的第 3 行，点积是 «P2[3,2]:4»，除以 $\\sqrt{2}$ 得 "
+            "«S2[3,2]:4»。",
+            "Row 4 of $Q^{(2)}$ and row 3 of $K^{(2)}$ have the dot product «P2[3,2]:4»; over $\\sqrt{2}$ "
+            "it is «S2[3,2]:4».",
+        ),
+    ),
+    Question(
+        key="order",
+        ask=Text(
+            "加上因果掩码后，头 1 里第 2 个词给第 1 个词的权重是多少？",
+            "With the causal mask, what weight does position 2 give to position 1 in head 1?",
+        ),
+        answer=("causal1", 1, 0),
+        mistakes=(
+            Mistake(
+                ("late1", 1, 0),
+                Text(
+                    "这是没加掩码时的权重。先做 softmax、再把未来清零，就会停在这个数：这一行加起来不到 1。"
+                    "掩码要放在 softmax **之前**。",
+                    "That is the weight without a mask. Softmax first, then 0 for the future, stops "
+                    "at this number, with a row that adds up to less than 1. The mask comes **before** "
+                    "softmax.",
+                ),
+            ),
+            Mistake(
+                ("S1", 1, 0),
+                Text("这是分数，还没有经过 softmax。", "That is the score, before softmax."),
+            ),
+        ),
+        why=Text(
+            "未来的分数先变成 −∞，softmax 再只在前 2 个词之间分配，所以是 «causal1[1,0]:4»，"
+            "不是清零之后剩下的 «late1[1,0]:4»。",
+            "Scores of the future become −∞ first; then softmax shares out among the first 2 words alone. "
+            "So it is «causal1[1,0]:4», not the «late1[1,0]:4» that setting the future to 0 afterwards "
+            "would leave.",
+        ),
+    ),
+    Question(
+        key="mixture",
+        ask=Text(
+            "头 2 里，第 4 个词的输出，第 2 个数是多少？",
+            "In head 2, what is the second number of the output at position 4?",
+        ),
+        answer=("O2", 3, 1),
+        mistakes=(
+            Mistake(
+                ("V2", 2, 1),
+                Text(
+                    "这是第 3 个词自己的值。注意力不是只挑一个词，而是按权重把能看的词都混进来。",
+                    "That is the value of position 3 alone. Attention does not pick one word: it mixes all "
+                    "that may be seen, by their weights.",
+                ),
+            ),
+            Mistake(("O1", 3, 1), Text("这是头 1 的输出。", "That is the output of head 1.")),
+        ),
+        why=Text(
+            "$A^{(2)}$ 的第 4 行乘以 $V^{(2)}$ 的第 2 列，再加起来：«O2[3,1]:4»。",
+            "Row 4 of $A^{(2)}$ times the second column of $V^{(2)}$, added up: «O2[3,1]:4».",
+        ),
+    ),
+)
+
+LESSON = Lesson(
+    slug="two-heads",
+    title=Text("四个词，两个头", "Four tokens, two heads"),
+    insight=Text(
+        "同一个输入，不同的投影，就有不同的权重：每个头看到自己的一面。",
+        "One input, different projections, different weights: each head sees a side of its own.",
+    ),
+    question=Text(
+        "“猫追老鼠，它……”：同一句话，两个头会看到同样的东西吗？",
+        "“cat chases mouse, it …”: do two heads see the same in one sentence?",
+    ),
+    sheet=SHEET,
+    axes={
+        "words": WORDS,
+        "width": (
+            Text("名词", "noun"),
+            Text("找名词", "wants one"),
+            Text("位置 cos", "place, cos"),
+            Text("位置 sin", "place, sin"),
+        ),
+    },
+    predict=PREDICT,
+    body=BODY,
+    check=CHECK,
+    boundary=Text(
+        "权重大，只说明按这些参数，那个词的值被多混进来一些；不等于模型“明白了”它就是猫。"
+        "这里的数字都是手写的，故事也是先想好再写进矩阵的。对训练出来的模型，只看权重不够，"
+        "还要把这条连接剪断，量一量结果变了多少。",
+        "A large weight says that with these parameters more of that value is mixed in. It does not say "
+        "that anything understood “it” to be the cat. All numbers here are written by hand, and the stories "
+        "were there before the matrices. With a trained model, weights alone are not enough: cut the "
+        "connection, and measure how much the result changes.",
+    ),
+    transfer=Transfer(
+        Text(
+            "4 个词变成 $n$ 个词：训练时哪些可以并行？生成时哪些必须等待？"
+            "为什么计算量是 $O(n^2 d)$ **加上** $O(nd^2)$？",
+            "4 tokens become $n$: what is parallel in training, what must wait in generation, and why is "
+            "the cost $O(n^2 d)$ **plus** $O(nd^2)$?",
+        ),
+        Text(
+            "训练时整句话已知，所有行的查询、键、值、分数和输出都是矩阵乘法，彼此不用等；"
+            "因果掩码保证每一行没有偷看后面。\n\n"
+            "生成时，下一个词要等上一个词选出来才知道，所以一步一个词，必须按顺序等待。\n\n"
+            "计算量来自两处：每一对词都要比较和混合，共 $n^2$ 对，每对大约 $d$ 次乘法，是 $O(n^2 d)$；"
+            "每个词都要乘 $d × d$ 大小的投影矩阵，共 $n$ 个词，是 $O(nd^2)$。句子短时后者为主，"
+            "$n$ 远大于 $d$ 时前者为主，所以两项都要写。",
+            "In training the whole text is known. Queries, keys, values, scores and outputs of all rows are "
+            "matrix products, and no row waits for another; the causal mask sees to it that none peeks "
+            "ahead.\n\n"
+            "In generation a token is not known before the one in front of it has been chosen. So it goes "
+            "one step a token, and each step waits for the last.\n\n"
+            "The cost has two sources. Each pair of tokens is compared and mixed: $n^2$ pairs at about $d$ "
+            "multiplications, $O(n^2 d)$. Each token is multiplied with projections of about $d × d$: $n$ "
+            "tokens, $O(nd^2)$. In short texts the second is larger, and where $n$ is far above $d$ the "
+            "first, so both have to be written.",
+        ),
+    ),
+)
