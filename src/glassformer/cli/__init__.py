@@ -4,6 +4,7 @@ import click
 
 from .. import __version__
 from .folders import export, import_
+from .lab import lab
 from .looking import effect, look
 from .running import eval, generate, info
 from .training import demo, train
@@ -18,8 +19,9 @@ def cli() -> None:
       glassformer train poems.txt --out runs/poems
       glassformer generate runs/poems --prompt "春"
       glassformer look runs/poems "床前明月光" -o look.html
+      glassformer lab
     """
 
 
-for verb in (train, generate, eval, look, effect, info, import_, export, demo):
+for verb in (train, generate, eval, look, effect, info, import_, export, demo, lab):
     cli.add_command(verb)

@@ -1,6 +1,7 @@
 """The chapters: texts in Chinese and English, a sheet, and questions whose answers are computed."""
 
 from .block import LESSON as block
+from .build import LESSON as build
 from .cost import LESSON as cost
 from .four_words import LESSON as four_words
 from .lesson import Lesson
@@ -21,5 +22,6 @@ LESSONS: tuple[Lesson, ...] = (
     many_heads,
     block,
     cost,
+    build,
 )
 """In the order in which they are read."""

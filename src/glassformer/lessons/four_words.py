@@ -120,9 +120,25 @@ LESSON = Lesson(
                 Mistake(
                     ("index", 3, 0),
                     Text(
-                        "看自己并不总是最多。分数是点积：方向相近、又更长的向量，得分可以比自己还高。",
+                        "看自己并不总是最多。分数是点积：方向相近、又更长的向量，分数可以比自己还高。",
                         "A word does not always look most at itself. A score is a dot product: a vector "
                         "that points much the same way and is longer can score higher than the word itself.",
+                    ),
+                ),
+                Mistake(
+                    ("index", 0, 0),
+                    Text(
+                        "“！”和“我”只有第 3 个数都不是 0，点积很小。再比较别的词。",
+                        "“!” and “I” share only their third number, so the dot product is small. Compare "
+                        "the others.",
+                    ),
+                ),
+                Mistake(
+                    ("index", 2, 0),
+                    Text(
+                        "“！”和“深度学习”只有第 3 个数都不是 0，点积不大。再比较别的词。",
+                        "“!” and “deep learning” share only their third number, so the dot product is not "
+                        "large. Compare the others.",
                     ),
                 ),
             ),
@@ -137,11 +153,11 @@ LESSON = Lesson(
     body=(
         Prose(
             Text(
-                "一句话有 4 个词，每个词是 3 个数，一行一个词，叠成矩阵 $X$。这里省掉投影，让每个词的查询、"
-                "键、值都是它自己：$Q = K = V = X$。\n\n"
-                "$XX^\\top$ 一次算出所有的点积：第 $i$ 行第 $j$ 列是词 $i$ 对词 $j$。除以 $\\sqrt{d}$ "
-                "得到分数 $S$（$d = 3$ 是查询和键的宽度），每一行做 softmax 得到权重 $A$，"
-                "再用权重混合各个值，得到输出 $O$。",
+                "一句话有 4 个词，每个词是 3 个数，一行一个词，叠成矩阵 $X$。这里省掉投影，让每个词的向量同"
+                "时当查询、键和值：$Q = K = V = X$。\n\n"
+                "$XX^\\top$ 一次算出所有的点积：第 $i$ 行第 $j$ 列，是词 $i$ 问词 $j$ 的结果。除以 "
+                "$\\sqrt{d}$ 得到分数 $S$（$d = 3$ 是查询和键的宽度），每一行做 softmax 得到权重 $A$，再用权"
+                "重混合各个值，得到输出 $O$。",
                 "The sentence has 4 words, each of them 3 numbers: one word a row, which makes the matrix "
                 "$X$. Projections are left out here, so each word is its own query, key and value: "
                 "$Q = K = V = X$.\n\n"
@@ -195,13 +211,14 @@ LESSON = Lesson(
         ),
         Prose(
             Text(
-                "试试“四个词完全一样”：分数全相等，权重就全相等，每个词得到的只是平均。"
-                "softmax 不会自动变得尖锐，要有差别才有选择。\n\n"
-                "再试试“！”放大到两倍：它对自己和“爱”的分数都变大。向量的长度也在说话，不只是方向。",
+                "试试“四个词完全一样”：分数全相等，权重就全相等，每个词得到的只是平均。softmax 并不天生偏向"
+                "谁，分数有差别，权重才有差别。\n\n"
+                "再试试“！”放大到两倍：它和别的词的分数都翻倍，对自己的分数变成 4 倍。起作用的不只是方向，还"
+                "有向量的长度。",
                 "Try “all the same”: all scores are equal, so all weights are, and each word gets the plain "
                 "mean. Softmax is not sharp by nature: without differences there is no choice.\n\n"
-                "Then make “!” twice as long: its scores with itself and with “love” grow. Length has a "
-                "say, not direction alone.",
+                "Then make “!” twice as long: its scores with the other words double, and that with itself "
+                "becomes 4 times as large. Length counts, not direction alone.",
             )
         ),
         Prose(

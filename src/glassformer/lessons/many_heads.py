@@ -86,6 +86,7 @@ SHEET.const("one", 1)
 SHEET.sub("left", "one", "to_cat_1")
 
 # The ledger, for any n, d and h. Powers of two are looked up, so that they are exact.
+SHEET.const("half", 0.5)
 SHEET.const("two", 2)
 SHEET.const("three", 3)
 SHEET.const("four", 4)
@@ -143,12 +144,12 @@ LESSON = Lesson(
     slug="many-heads",
     title=Text("多头注意力", "Many heads"),
     insight=Text(
-        "把一个宽头切成几个窄头，参数和乘加次数不变，同一个词却能同时做几种不同的混合。",
-        "Cut one wide head into narrow ones: as many parameters and multiply-adds, but several mixtures at "
-        "once.",
+        "把一个宽头切成几个窄头，参数不变，计算量差不多，同一个词却能同时做几种不同的混合。",
+        "Cut one wide head into narrow ones: as many parameters, about as much arithmetic, but several "
+        "mixtures at once.",
     ),
     question=Text(
-        "「它」既想知道指的是谁，又想知道发生了什么。一行权重只能做一种混合，怎么办？",
+        "“它”既想知道指的是谁，又想知道发生了什么。一行权重只能做一种混合，怎么办？",
         "“It” needs to know who is meant, and also what happened. One row of weights makes one mixture. "
         "What can be done?",
     ),
@@ -175,6 +176,13 @@ LESSON = Lesson(
                     Text(
                         "头是多了一倍，可是每个头的投影也窄了一半。",
                         "There are twice as many heads, but each one's projections are half as wide.",
+                    ),
+                ),
+                Mistake(
+                    ("half", 0, 0),
+                    Text(
+                        "每个头确实窄了一半，可是头也多了一倍。",
+                        "Each head is half as wide, but there are twice as many.",
                     ),
                 ),
             ),
@@ -204,6 +212,13 @@ LESSON = Lesson(
                         "参数确实不变，但 $A$ 的大小只看词数 $n$，和头的宽度无关。",
                         "That holds for the parameters. The size of $A$ depends on $n$ alone, not on how "
                         "wide a head is.",
+                    ),
+                ),
+                Mistake(
+                    ("half", 0, 0),
+                    Text(
+                        "$A$ 的大小和头的宽度无关：每个头都是 $n × n$。",
+                        "How wide a head is does not matter to $A$: every head has $n × n$.",
                     ),
                 ),
             ),
@@ -260,7 +275,7 @@ LESSON = Lesson(
         Heading(Text("拼接，再乘 $W^O$", "Concatenate, then $W^O$")),
         Prose(
             Text(
-                "两个头的输出并排放好，又回到 4 维。$W^O$ 再把它们混到一起，写回每个词。",
+                "两个头的输出左右**拼接**，又回到 4 维。$W^O$ 再把它们混到一起，写回每个词。",
                 "The heads' outputs side by side are 4 wide again. $W^O$ mixes them and writes the result "
                 "back for each word.",
             )
@@ -275,7 +290,7 @@ LESSON = Lesson(
         Prose(
             Text(
                 "换一种看法：$C$ 的前两列只碰到 $W^O$ 的前两行，后两列只碰到后两行。"
-                "所以「拼接再相乘」就是各头分别乘自己那几行，然后相加。每个头都独立地往结果里写一份。",
+                "所以“拼接再相乘”就是各头分别乘自己那几行，然后相加。每个头都独立地往结果里写一份。",
                 "Seen otherwise: the first two columns of $C$ meet only the first two rows of $W^O$, the "
                 "others only the other rows. So concatenating and multiplying is the same as multiplying "
                 "each head by its own rows and adding up. Each head writes its own part into the result.",
@@ -303,8 +318,8 @@ LESSON = Lesson(
             Text(
                 "同样的投影，不切开，就是一个宽 4 的头。它的分数恰好是两个头的分数之和除以 $\\sqrt{2}$，"
                 "softmax 之后只有**一行**权重，4 列输出都按这一行混合。\n\n"
-                "无论投影怎么选，一行权重的和都是 1。给「猫」«A_1[3,0]»，就最多剩下 «left[0,0]» 给「追」。"
-                "两个头却各有一个 1 可以分：头 1 给「猫」«A_1[3,0]»，头 2 给「追」«A_2[3,1]»，"
+                "无论投影怎么选，一行权重的和都是 1。给“猫”«A_1[3,0]»，就最多剩下 «left[0,0]» 给“追”。"
+                "两个头却各有一个 1 可以分：头 1 给“猫”«A_1[3,0]»，头 2 给“追”«A_2[3,1]»，"
                 "加起来 «both_heads[0,0]»，可以超过 1。",
                 "The same projections, uncut, are one head of width 4. Its scores are exactly the two "
                 "heads' scores added and divided by $\\sqrt{2}$, and its softmax gives **one** row of "
@@ -325,11 +340,11 @@ LESSON = Lesson(
         ),
         Facts(
             (
-                (Text("「它」看「猫」，头 1", "From “it” to “cat”, head 1"), ("to_cat_1", 0, 0), 3),
-                (Text("「它」看「追」，头 2", "From “it” to “chases”, head 2"), ("to_chases_2", 0, 0), 3),
+                (Text("“它”看“猫”，头 1", "From “it” to “cat”, head 1"), ("to_cat_1", 0, 0), 3),
+                (Text("“它”看“追”，头 2", "From “it” to “chases”, head 2"), ("to_chases_2", 0, 0), 3),
                 (Text("两个头合计", "The two together"), ("both_heads", 0, 0), 3),
-                (Text("「它」看「猫」，宽头", "From “it” to “cat”, wide head"), ("to_cat", 0, 0), 3),
-                (Text("「它」看「追」，宽头", "From “it” to “chases”, wide head"), ("to_chases", 0, 0), 3),
+                (Text("“它”看“猫”，宽头", "From “it” to “cat”, wide head"), ("to_cat", 0, 0), 3),
+                (Text("“它”看“追”，宽头", "From “it” to “chases”, wide head"), ("to_chases", 0, 0), 3),
                 (
                     Text("宽头合计（绝不超过 1）", "Together in the wide head (never above 1)"),
                     ("both_wide", 0, 0),
@@ -337,18 +352,19 @@ LESSON = Lesson(
                 ),
             )
         ),
-        Heading(Text("账本", "The ledger")),
+        Heading(Text("算一笔账", "The ledger")),
         Prose(
             Text(
-                "现在换成真实的大小。分数 $QK^\\top$ 和混合 $AV$ 在宽头里各要 $n^2d$ 次乘加；"
-                "一个窄头各要 $n^2·d/h$ 次，$h$ 个头合起来还是 $n^2d$。\n\n"
-                "真正变多的是权重矩阵：$h$ 张，而不是一张。softmax 要算的数也就是原来的 $h$ 倍，"
-                "所以说「花费差不多」，而不是「完全一样」。",
-                "Now with sizes as in practice. The scores $QK^\\top$ and the mixture $AV$ take $n^2d$ "
-                "multiply-adds each in a wide head; $n^2·d/h$ each in a narrow one, and in $h$ of them "
-                "$n^2d$ again.\n\n"
-                "What does grow are the weight matrices: $h$ of them instead of one, and softmax has $h$ "
-                "times as many numbers to work out. So the cost is about the same, not exactly.",
+                "现在换成真实模型的大小。一次乘法和一次加法合称一次**乘加**。分数 $QK^\\top$ 和混合 $AV$ 在"
+                "宽头里各要 $n^2d$ 次乘加；一个窄头各要 $n^2·d/h$ 次，$h$ 个头合起来还是 $n^2d$。\n\n"
+                "真正变多的是注意力权重：$n × n$ 的矩阵有 $h$ 张，而不是一张。softmax 要算的数也就是原来的 "
+                "$h$ 倍，所以说“花费差不多”，而不是“完全一样”。",
+                "Now with sizes as in practice. One multiplication with one addition is a **multiply-add**. "
+                "The scores $QK^\\top$ and the mixture $AV$ take $n^2d$ multiply-adds each in a wide head; "
+                "$n^2·d/h$ each in a narrow one, and in $h$ of them $n^2d$ again.\n\n"
+                "What does grow is the number of attention weights: $h$ matrices of $n × n$ instead of one, "
+                "and softmax has $h$ times as many numbers to work out. So the cost is about the same, not "
+                "exactly.",
             )
         ),
         Slider("log_n", Text("词数 $n = 2^k$ = «n[0,0]:0»，$k$", "words $n = 2^k$ = «n[0,0]:0», $k$"), 4, 13),
@@ -398,7 +414,7 @@ LESSON = Lesson(
             Text("个数", "count"),
             (
                 Line("operations_all", Text("乘加：$2n^2d$", "multiply-adds: $2n^2d$")),
-                Line("weights_all", Text("权重：$hn^2$", "weights: $hn^2$")),
+                Line("weights_all", Text("注意力权重：$hn^2$", "attention weights: $hn^2$")),
             ),
             marks=(("h", "heads_operations"), ("h", "heads_weights")),
             log_x=True,
@@ -437,7 +453,7 @@ print([round(x, 3) for x in y[3].tolist()])
         Question(
             key="without-head-2",
             ask=Text(
-                "如果头 2 的输出全部换成 0，「它」的结果 $Y$ 的第 1 个数（现在是 «Y[3,0]:3»）会变成多少？",
+                "如果头 2 的输出全部换成 0，“它”的结果 $Y$ 的第 1 个数（现在是 «Y[3,0]:3»）会变成多少？",
                 "If head 2's output were all 0, what would the first number of $Y$ for “it” be, "
                 "which is «Y[3,0]:3» now?",
             ),
@@ -467,7 +483,7 @@ print([round(x, 3) for x in y[3].tolist()])
         Question(
             key="left",
             ask=Text(
-                "一个宽头如果像头 1 那样给「猫」«A_1[3,0]»，它最多还能给「追」多少？",
+                "一个宽头如果像头 1 那样给“猫”«A_1[3,0]»，它最多还能给“追”多少？",
                 "A single wide head that gives “cat” «A_1[3,0]», as head 1 does: how much can it give "
                 "“chases” at most?",
             ),
@@ -476,7 +492,7 @@ print([round(x, 3) for x in y[3].tolist()])
                 Mistake(
                     ("A_2", IT, CHASES),
                     Text(
-                        "这是头 2 给「追」的权重。它和头 1 不在同一行里，所以两者的和不受 1 的限制。",
+                        "这是头 2 给“追”的权重。它和头 1 不在同一行里，所以两者的和不受 1 的限制。",
                         "That is what head 2 gives. It stands in another row than head 1's, so the two need "
                         "not share a 1.",
                     ),
@@ -484,7 +500,7 @@ print([round(x, 3) for x in y[3].tolist()])
                 Mistake(
                     ("A_1", IT, CHASES),
                     Text(
-                        "这是头 1 现在给「追」的。问的是最多能给多少：其他词都给 0 的时候。",
+                        "这是头 1 现在给“追”的。问的是最多能给多少：其他词都给 0 的时候。",
                         "That is what head 1 gives now. The question is how much it could: with nothing for "
                         "the others.",
                     ),

@@ -105,10 +105,11 @@ PREDICT = (
     Question(
         key="nowhere",
         ask=Text(
-            "句子左边有一个［填充］，因果掩码和填充掩码一起用，它这一行就什么也不许看，分数全是 −∞。"
-            "在这一页上，这一行的权重加起来是多少？",
-            "The text has a [pad] on its left. With the causal and the padding mask together, its row may "
-            "look nowhere: all scores are −∞. What do the weights of that row add up to on this page?",
+            "几句话一起算时，短的要用空位［填充］补齐，补上的位置谁也不许看。这句话的左边有一个［填充］，再"
+            "加上因果掩码，它这一行就什么也不许看，分数全是 −∞。在这一页上，这一行的权重加起来是多少？",
+            "Texts that are worked on together are filled up to one length with [pad]s, which nobody may "
+            "look at. Here one stands on the left. With the causal mask as well, its row may look nowhere: "
+            "all scores are −∞. What do the weights of that row add up to on this page?",
         ),
         answer=("total_A", 0, 0),
         under={"M": BOTH, "c": USUAL},
@@ -145,6 +146,13 @@ PREDICT = (
                     "填 −∞ 时才是这样。softmax 只看分数之间的差：四个 −10⁵ 彼此相等。",
                     "So it is with −∞. Softmax sees only differences between scores, and four times −10⁵ "
                     "are equal.",
+                ),
+            ),
+            Mistake(
+                ("B", 0, 0),
+                Text(
+                    "这是落在一个词上的。这样的词有四个，一共是多少？",
+                    "That is on one of these words. There are four of them.",
                 ),
             ),
         ),
@@ -211,7 +219,7 @@ BODY = (
             "row may look nowhere. Its weights and its output are 0, not NaN.",
         )
     ),
-    Heading(Text("不加掩码，会漏掉什么", "What leaks without a mask")),
+    Heading(Text("不加掩码，未来怎样泄漏", "How the future leaks without a mask")),
     Prose(
         Text(
             "训练生成模型时，每个位置都要猜下一个词。要是它能看到后面，答案就在眼前。"
@@ -239,10 +247,11 @@ BODY = (
     Heading(Text("用 −10⁵ 代替 −∞，行不行？", "Is −10⁵ as good as −∞?")),
     Prose(
         Text(
-            "有些程序不填 −∞，而填一个很大的负数。下面左边填 −∞，右边填 −10⁵。把每个预设都按一遍，"
-            "看两边什么时候一样，什么时候不一样。",
-            "Some programs fill in a large negative number instead of −∞. Below, −∞ stands on the left and "
-            "−10⁵ on the right. Go through the buttons above and see when both sides agree, and when not.",
+            "有些程序不填 −∞，而填一个很大的负数。下面每一对表，前一个填 −∞，后一个填 −10⁵。把每个预设都按一"
+            "遍，看两边什么时候一样，什么时候不一样。",
+            "Some programs fill in a large negative number instead of −∞. In each pair of tables below, the "
+            "first has −∞ and the second −10⁵. Go through the buttons above and see when both sides agree, "
+            "and when not.",
         )
     ),
     Matrices(
@@ -264,12 +273,18 @@ BODY = (
         (
             (Text("两边权重最大的差", "largest difference between the weights"), ("gap", 0, 0), 4),
             (
-                Text("填 −∞：落在不许看的位置的权重，全部行", "−∞: weight on forbidden words, all rows"),
+                Text(
+                    "填 −∞：落在不许看的位置上的权重，所有行合计",
+                    "−∞: weight on forbidden words, all rows together",
+                ),
                 ("stray_all_A", 0, 0),
                 4,
             ),
             (
-                Text("填 −10⁵：落在不许看的位置的权重，全部行", "−10⁵: weight on forbidden words, all rows"),
+                Text(
+                    "填 −10⁵：落在不许看的位置上的权重，所有行合计",
+                    "−10⁵: weight on forbidden words, all rows together",
+                ),
                 ("stray_all_B", 0, 0),
                 4,
             ),
@@ -277,9 +292,9 @@ BODY = (
     ),
     Prose(
         Text(
-            "平常两边一模一样，所以这个毛病很难发现。它在两种情形下露出来：**一整行都不许看**，"
-            "softmax 只看差别，−10⁵ 之间没有差别；或者**看得到的分数比 −10⁵ 还低**，"
-            "那么不许看的反而成了最高分。−∞ 没有这两个问题，只需要把“什么也看不到”的行规定为 0。",
+            "平常两边一模一样，所以这个毛病很难发现。它在两种情形下露出来：**一整行都不许看**，softmax 只看"
+            "分数之间的差，而 −10⁵ 彼此没有差；或者**看得到的分数比 −10⁵ 还低**，那么不许看的反而成了最高"
+            "分。−∞ 没有这两个问题，只需要把“什么也看不到”的行规定为 0。",
             "As a rule both sides are the same to the last digit, which is why the fault is hard to find. "
             "It shows in two cases. **A row may look nowhere**: softmax sees differences only, and among "
             "equal −10⁵ there are none. Or **the scores that may be seen are lower than −10⁵**: then the "
@@ -401,9 +416,9 @@ LESSON = Lesson(
     body=BODY,
     check=CHECK,
     boundary=Text(
-        "这里的分数是手写的，改的也只是值。在模型里改动一个词，它的查询、键、值都会变；"
-        "但只要每一层都用因果掩码，前面各行依然一点不变，因为它们从不读后面的词。"
-        "这一页也没有训练：漏看未来会让训练损失好得不真实，生成却变差，那要训练一次才看得到。",
+        "这里的分数是手写的，改的也只是值。在模型里改动一个词，它的查询、键、值都会变；但只要每一层都用因果"
+        "掩码，前面各行依然一点不变，因为它们从不读后面的词。这一页也没有训练模型：偷看未来会让训练损失低得"
+        "不真实，生成却变差，那要训练一次才看得到。",
         "Scores are written by hand here, and only a value is changed. Change a word in a model, and its "
         "query, key and value all change; yet as long as every layer has the causal mask, the rows before "
         "it stay the same, for they never read it. Nothing is trained here either: that a leak makes the "

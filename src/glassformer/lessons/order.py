@@ -211,8 +211,8 @@ LESSON = Lesson(
     slug="order",
     title=Text("词序从哪里来", "Where order comes from"),
     insight=Text(
-        "没有位置、没有掩码的注意力分不清词序：打乱输入，输出只是跟着换行；"
-        "位置编码和因果掩码各自打破这一点。",
+        "没有位置、没有掩码的注意力分不清词序：打乱输入，输出的各行只是跟着换位置；位置编码和因果掩码各自打"
+        "破这一点。",
         "Attention without positions or a mask is blind to order: shuffle its input, and its output rows "
         "are shuffled alike. Positions break that, and so does a causal mask.",
     ),
@@ -279,6 +279,16 @@ LESSON = Lesson(
             answer=("follows_causal", 0, 0),
             under=SWAPPED,
             options=((Text("会", "yes"), 1.0), (Text("不会", "no"), 0.0)),
+            mistakes=(
+                Mistake(
+                    ("one", 0, 0),
+                    Text(
+                        "没有位置，可是有掩码：换了地方，看得见的词就变了。",
+                        "There are no positions, but there is a mask: in another place, a token sees other "
+                        "tokens.",
+                    ),
+                ),
+            ),
             why=Text(
                 "“猫”在第 1 位时只看得见自己，到了第 3 位就看得见三个词。看见的不同，输出就不同。",
                 "In 1st place “cat” sees itself alone, in 3rd place all three tokens. It sees other tokens, "
@@ -330,7 +340,7 @@ LESSON = Lesson(
                 Shown("A", "A(X)", "tokens", "tokens", "weights"),
                 Shown("A_P", "A(PX)", "places", "places", "weights"),
             ),
-            Text("权重：行和列一起换了次序", "Weights: rows and columns are shuffled alike"),
+            Text("权重：行和列跟着换了次序", "Weights: rows and columns are shuffled alike"),
         ),
         Matrices(
             (
@@ -621,6 +631,15 @@ LESSON = Lesson(
                 (Text("第 1 行（猫）", "the 1st (cat)"), 1.0),
                 (Text("第 2 行（追）", "the 2nd (chases)"), 2.0),
                 (Text("第 3 行（狗）", "the 3rd (dog)"), 3.0),
+            ),
+            mistakes=(
+                Mistake(
+                    ("one", 0, 0),
+                    Text(
+                        "那是打乱之前的第 1 位。打乱之后站在第 1 位的，是另一个词。",
+                        "That token was first before the shuffle. Another stands in 1st place now.",
+                    ),
+                ),
             ),
             why=Text(
                 "看 $P$ 的第 1 行：1 在哪一列，站在第 1 位的就是哪个词，输出也就是那个词的那一行。",

@@ -168,9 +168,9 @@ LESSON = Lesson(
         Question(
             key="ratio",
             ask=Text(
-                "$d_k$ 变成原来的 4 倍，不缩放的分数，标准差变成原来的几倍？",
+                "$d_k$ 变成原来的 4 倍，还没有除以 $\\sqrt{d_k}$ 的分数，标准差变成原来的几倍？",
                 "$d_k$ becomes 4 times as large. How many times as large is the standard deviation of "
-                "scores that are not scaled?",
+                "scores that are not divided by $\\sqrt{d_k}$?",
             ),
             answer=("ratio", 0, 0),
             options=(
@@ -182,6 +182,14 @@ LESSON = Lesson(
                 Mistake(
                     ("variance_ratio", 0, 0),
                     Text("变成 4 倍的是方差。", "The variance is 4 times as large."),
+                ),
+                Mistake(
+                    ("one", 0, 0),
+                    Text(
+                        "项数多了，和就散得更开。方差按项数增加，标准差呢？",
+                        "A sum of more terms spreads further. The variance grows with the number of terms; "
+                        "and the deviation?",
+                    ),
                 ),
             ),
             why=Text(
@@ -218,7 +226,11 @@ LESSON = Lesson(
                     ("variance_here", 0, 0),
                     1,
                 ),
-                (Text("抽样带来的标准误差", "standard error of the sample"), ("error", 0, 0), 1),
+                (
+                    Text("这个方差的抽样误差（标准误差）", "its error from sampling (standard error)"),
+                    ("error", 0, 0),
+                    1,
+                ),
                 (
                     Text("理论上的标准差 $\\sqrt{d_k}$", "standard deviation in theory, $\\sqrt{d_k}$"),
                     ("root", 0, 0),
@@ -248,14 +260,16 @@ LESSON = Lesson(
         Prose(
             Text(
                 "softmax 只看分数之**差**：一个分数比另一个大 $δ$，它的权重就是另一个的 $e^δ$ 倍。"
-                "$d_k = 64$ 时标准差是 8，差出好几个单位是常事，最大的分数往往拿走大半甚至全部权重，"
-                "这叫**饱和**。除以 $\\sqrt{d_k}$ 之后，不管 $d_k$ 多大，标准差都是 1。\n\n"
-                "下面是一个查询和 16 个键。同样的点积，一边直接送进 softmax，一边先缩放。",
+                "$d_k = 64$ 时标准差是 8，差出好几个单位是常事，最大的分数往往拿走大半甚至全部权重，这叫**饱"
+                "和**。除以 $\\sqrt{d_k}$ 之后，不管 $d_k$ 多大，标准差都是 1。\n\n"
+                "下面是一个查询和 16 个键。同样的点积，一次直接送进 softmax，一次先除以 $\\sqrt{d_k}$，也就"
+                "是先**缩放**。",
                 "Softmax sees only **differences**: a score larger by $δ$ has $e^δ$ times the weight. At "
                 "$d_k = 64$ the standard deviation is 8: scores are often several units apart, and the "
                 "largest tends to take most of the weight or all of it. That is called **saturation**. "
                 "Divided by $\\sqrt{d_k}$, their standard deviation is 1 whatever $d_k$ is.\n\n"
-                "Here are one query and 16 keys. The same products go into softmax as they are, and scaled.",
+                "Here are one query and 16 keys. The same products go into softmax once as they are, and "
+                "once **scaled**, that is divided by $\\sqrt{d_k}$.",
             )
         ),
         Matrices(
@@ -286,11 +300,11 @@ LESSON = Lesson(
             Text(
                 "训练靠梯度。权重 $a_i$ 对送进 softmax 的**分数** $s_j$ 的导数，全由权重自己决定。取 "
                 "$j = i$，就是 $p(1-p)$：$p$ 接近 0 或接近 1 时，它都接近 0。饱和的 softmax 里，权重几乎非 "
-                "0 即 1，分数怎么动，它们都几乎不动，于是学不到东西。",
+                "0 即 1，分数稍微动一动，它们几乎不动，于是学不到东西。",
                 "Training runs on gradients. How a weight $a_i$ answers to a **score** $s_j$ that enters "
                 "softmax depends on the weights alone. For $j = i$ it is $p(1-p)$, which is near 0 both for "
                 "$p$ near 0 and for $p$ near 1. In a saturated softmax all weights are near 0 or 1. Move a "
-                "score, and they hardly follow, so nothing is learned from it.",
+                "score a little, and they hardly follow, so nothing is learned from it.",
             )
         ),
         Formula(
@@ -400,7 +414,8 @@ LESSON = Lesson(
             key="too-much",
             ask=Text(
                 "如果除以的是 $d_k$（现在是 «d_k[0,0]:0»）而不是 $\\sqrt{d_k}$，分数的标准差是多少？",
-                "What if they were divided by $d_k$, «d_k[0,0]:0» now, instead of $\\sqrt{d_k}$?",
+                "And if scores were divided by $d_k$, «d_k[0,0]:0» now, instead of $\\sqrt{d_k}$: what "
+                "would be their standard deviation?",
             ),
             answer=("deviation_over_d", 0, 0),
             decimals=3,

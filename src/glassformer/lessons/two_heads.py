@@ -135,8 +135,9 @@ PREDICT = (
     Question(
         key="future",
         ask=Text(
-            "加上因果掩码后，第 3 个词可以读第 4 个词吗？",
-            "With the causal mask, may position 3 read position 4?",
+            "**因果掩码**不许一个词读它后面的词。加上它以后，第 3 个词可以读第 4 个词吗？",
+            "A **causal mask** lets no word read the words after it. With it, may position 3 read position "
+            "4?",
         ),
         answer=("causal", 2, 3),
         options=((Text("可以", "yes"), 1.0), (Text("不可以", "no"), 0.0)),
@@ -186,19 +187,27 @@ PREDICT = (
 BODY = (
     Prose(
         Text(
-            "四个词，每个词 4 个数。前两个数是内容：有多像名词，有多需要找一个名词。后两个数是位置："
-            "圆上的一个点，每往后一个词转 45°，四舍五入到一位小数。位置已经写进 $X$，不用另加。\n\n"
-            "每个头用自己的三个矩阵，把同一个 $X$ 变成查询、键和值，各 2 个数宽，然后照上一课那样计算。"
-            "最后把两个头的输出左右拼接，又是 4 个数宽。",
+            "模型处理的单位叫**词元**（token），可以是一个词、一个字，或者词的一部分；这里一个词就是一个词"
+            "元。\n\n"
+            "四个词，每个词 4 个数。前两个数是内容：有多像名词，有多需要找一个名词。后两个数是位置：圆上的一"
+            "个点，每往后一个词转 45°，四舍五入到一位小数。位置已经写进 $X$，不用另加。\n\n"
+            "每个头用自己的三个矩阵，把同一个 $X$ 投影成查询、键和值，各 2 个数宽，然后照上一课那样计算；只"
+            "是在 softmax 之前，掩码 $M$ 不许看的分数要换成 −∞，换过的分数记作 $\\tilde{S}$。最后把两个头的"
+            "输出左右拼接，又是 4 个数宽。",
+            "What a model reads and writes are **tokens**: a token is a word, a character, or a part of a "
+            "word. Here each word is one token.\n\n"
             "Four words of 4 numbers each. The first two are content: how much of a noun the word is, and "
             "how much it needs one. The last two are its position: a point on a circle that turns by 45° "
             "with each word, rounded to one decimal. Positions are in $X$ already.\n\n"
-            "Each head has three matrices of its own, which turn the same $X$ into queries, keys and "
-            "values, 2 numbers wide. From there on it computes as in the lesson before. At the end the "
-            "outputs of both heads are put side by side: 4 wide again.",
+            "Each head has three matrices of its own, which project the same $X$ to queries, keys and "
+            "values, 2 numbers wide. From there on it computes as in the lesson before, but for one thing: "
+            "before softmax, scores that the mask $M$ forbids become −∞. Scores so changed are written "
+            "$\\tilde{S}$. At the end the outputs of both heads are put side by side: 4 wide again.",
         )
     ),
-    Formula(r"O^{(h)} = \text{softmax}\left(\frac{Q^{(h)} K^{(h)\top}}{\sqrt{2}}\right) V^{(h)}"),
+    Formula(
+        r"O^{(h)} = \text{softmax}(\tilde{S}^{(h)})\, V^{(h)} \qquad S^{(h)} = \frac{Q^{(h)} K^{(h)\top}}{\sqrt{2}}"
+    ),
     Formula(r"O = [\,O^{(1)} \;\; O^{(2)}\,]"),
     Presets(
         Text("谁能看谁", "Who may look at whom"),
@@ -424,8 +433,9 @@ LESSON = Lesson(
         "One input, different projections, different weights: each head sees a side of its own.",
     ),
     question=Text(
-        "“猫追老鼠，它……”：同一句话，两个头会看到同样的东西吗？",
-        "“cat chases mouse, it …”: do two heads see the same in one sentence?",
+        "“猫追老鼠，它……”：把注意力同时做两份，每一份叫一个**头**。同一句话，两个头会看到同样的东西吗？",
+        "“cat chases mouse, it …”: attention is done twice over, and each time is called a **head**. Do two "
+        "heads see the same in one sentence?",
     ),
     sheet=SHEET,
     axes={
@@ -441,13 +451,13 @@ LESSON = Lesson(
     body=BODY,
     check=CHECK,
     boundary=Text(
-        "权重大，只说明按这些参数，那个词的值被多混进来一些；不等于模型“明白了”它就是猫。"
-        "这里的数字都是手写的，故事也是先想好再写进矩阵的。对训练出来的模型，只看权重不够，"
-        "还要把这条连接剪断，量一量结果变了多少。",
+        "权重大，只说明按这些参数，那个词的值被多混进来一些；不等于模型“明白了”它就是猫。这里的数字都是手写"
+        "的，“找名词”“看前一个词”也是先想好再写进矩阵的。对训练出来的模型，只看权重不够，还要切断这条连接，"
+        "量一量结果变了多少。",
         "A large weight says that with these parameters more of that value is mixed in. It does not say "
-        "that anything understood “it” to be the cat. All numbers here are written by hand, and the stories "
-        "were there before the matrices. With a trained model, weights alone are not enough: cut the "
-        "connection, and measure how much the result changes.",
+        "that anything understood “it” to be the cat. All numbers here are written by hand, and what each "
+        "head is for was decided before its matrices. With a trained model, weights alone are not enough: "
+        "cut the connection, and measure how much the result changes.",
     ),
     transfer=Transfer(
         Text(

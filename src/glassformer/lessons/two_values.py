@@ -49,9 +49,11 @@ LESSON = Lesson(
         "Attention's output is a weighted average: change one value, and the output moves by its weight.",
     ),
     question=Text(
-        "一个词去看两个词，看到的是什么？把其中一个词的值改掉，结果会动多少？",
-        "One word looks at two others. What does it see, and how far does that move when one of them "
-        "changes?",
+        "一个词拿着自己的**查询**去看两个词。每个词有一个**键**，用来和查询比较；还有一个**值**，是它交出来"
+        "的内容。看到的是什么？改掉其中一个值，结果会动多少？",
+        "One word looks at two others with its **query**. Each of them has a **key**, which the query is "
+        "compared with, and a **value**, which is what it hands over. What does the word see, and how far "
+        "does that move when one of the values changes?",
     ),
     sheet=SHEET,
     axes={
@@ -63,9 +65,11 @@ LESSON = Lesson(
         Question(
             key="weights",
             ask=Text(
-                "把 $v_2$ 从 $(0, 2)$ 改成 $(0, 4)$，别的都不动。$v_2$ 的权重（现在是 «a[0,1]»）会变成多少？",
-                "$v_2$ changes from $(0, 2)$ to $(0, 4)$ and nothing else does. "
-                "What becomes of its weight, which is «a[0,1]» now?",
+                "输出是两个值 $v_1$、$v_2$ 的加权平均，现在的权重是 «a[0,0]» 和 «a[0,1]»。把 $v_2 = (0, 2)$ "
+                "的第 2 个数改成 4，别的都不动。$v_2$ 的权重会变成多少？",
+                "The output is a weighted average of two values, $v_1$ and $v_2$, with the weights «a[0,0]» "
+                "and «a[0,1]» now. The second number of $v_2 = (0, 2)$ becomes 4, and nothing else changes. "
+                "What becomes of the weight of $v_2$?",
             ),
             answer=("a", 0, 1),
             under=CHANGED,
@@ -78,7 +82,7 @@ LESSON = Lesson(
         Question(
             key="output",
             ask=Text(
-                "同样的改动之后，输出的第 2 维（现在是 «o[0,1]»）会变成多少？",
+                "同样的改动之后，输出的第 2 个数（现在是 «o[0,1]»）会变成多少？",
                 "After the same change, what is the second number of the output, now «o[0,1]»?",
             ),
             answer=("o", 0, 1),
@@ -100,6 +104,14 @@ LESSON = Lesson(
                         "from where it was.",
                     ),
                 ),
+                Mistake(
+                    ("o_0", 0, 1),
+                    Text(
+                        "这是原来的输出。权重没有变，但它乘的那个值变了。",
+                        "That is the output as it was. The weight has not changed, but the value that it "
+                        "multiplies has.",
+                    ),
+                ),
             ),
             why=Text(
                 "输出是加权平均，值变了 $Δv_2$，输出就变 $a_2 Δv_2$。",
@@ -110,16 +122,19 @@ LESSON = Lesson(
     body=(
         Prose(
             Text(
-                "查询 $q$ 和每个键 $k_j$ 相乘，得到分数 $s_j$。softmax 把分数变成权重 $a_j$：都是正数，"
-                "加起来等于 1。输出 $o$ 就是按这些权重把两个值混在一起。\n\n"
-                "下面每个数都可以点开，看它是怎么算出来的；带点线的数是给定的，可以直接改。",
-                "The query $q$ is multiplied with every key $k_j$, which gives the scores $s_j$. Softmax "
-                "turns them into weights $a_j$: positive, and together 1. The output $o$ mixes the two "
-                "values by these weights.\n\nOpen any number to see how it was worked out. Numbers over a "
-                "dotted line are given: change them.",
+                "查询 $q$ 和每个键 $k_j$ 相乘，得到**分数** $s_j$。**softmax** 对每个分数取 $e$ 的这么多次"
+                "方，再除以总和，得到**权重** $a_j$：都是正数，加起来等于 1。输出 $o$ 就是按这些权重把两个值"
+                "混在一起。\n\n"
+                "为了简单，查询和键都只有 1 个数（$d_k = 1$），值有 2 个数（$d_v = 2$）：两者不必一样宽。",
+                "The query $q$ is multiplied with every key $k_j$, which gives the **scores** $s_j$. "
+                "**Softmax** takes $e$ to the power of each score and divides by the sum of them all. That "
+                "makes the **weights** $a_j$: positive, and together 1. The output $o$ mixes the two values "
+                "by these weights.\n\n"
+                "To keep it simple, query and keys are one number each ($d_k = 1$) and values are two "
+                "($d_v = 2$): they need not be equally wide.",
             )
         ),
-        Formula(r"o = \sum_j a_j v_j \qquad a = \text{softmax}(q K^\top)"),
+        Formula(r"s = q K^\top \qquad a_j = \frac{e^{s_j}}{e^{s_1} + e^{s_2}} \qquad o = \sum_j a_j v_j"),
         Presets(
             Text("第二个值", "The second value"),
             (
@@ -146,11 +161,11 @@ LESSON = Lesson(
         Query("query", Text("逐步计算", "Step by step"), ("s", "a", "o")),
         Prose(
             Text(
-                "检验这条规则：$Δo$ 是输出真正的变化，$a ΔV$ 是原来的权重乘以值的变化。只改 $V$ 时两者总是"
-                "相等；再改 $q$ 或 $K$ 试试：权重也变了，两者就不再相等。",
-                "Check the rule: $Δo$ is by how much the output really changed, $a ΔV$ the first weights "
-                "times the changes of the values. As long as you change $V$ alone, they agree. Now change "
-                "$q$ or $K$: the weights move as well, and they no longer do.",
+                "检验这条规则：$Δo$ 是输出真正的变化，$a ΔV$ 是原来的权重乘以值的变化。只改 $V$ 时两者总是相"
+                "等；再改 $q$ 或 $K$ 试试：权重也跟着变，两者一般就不再相等。",
+                "Check the rule: $Δo$ is how far the output really moved, and $a ΔV$ is the original "
+                "weights times the changes of the values. As long as you change $V$ alone, they agree. Now "
+                "change $q$ or $K$: the weights move as well, and in general they no longer do.",
             )
         ),
         Matrices(
@@ -165,7 +180,7 @@ LESSON = Lesson(
         Question(
             key="slope",
             ask=Text(
-                "$v_2$ 的第 2 维每增加 1，输出的第 2 维增加多少？",
+                "$v_2$ 的第 2 个数每增加 1，输出的第 2 个数增加多少？",
                 "For every 1 that the second number of $v_2$ grows, by how much does that of the output "
                 "grow?",
             ),
@@ -177,11 +192,13 @@ LESSON = Lesson(
         ),
     ),
     boundary=Text(
-        "这里改的是**投影之后**的 $V$。在真实的模型里，值来自输入：$V = XW^V$，查询和键也来自同一个 $X$。"
-        "改动输入里的一个词，$Q$、$K$、$V$ 会一起变，权重也就跟着变，这条简单的规则便不再成立。",
-        "What changed here is $V$ **after** its projection. In a model the values come from the input, $V "
-        "= XW^V$, and so do queries and keys. Change a word of the input and $Q$, $K$ and $V$ all change, "
-        "the weights with them, and the simple rule no longer holds.",
+        "这里直接改了 $V$。在真实的模型里，值是输入乘一个矩阵得到的，$V = XW^V$，这一步叫**投影**；查询和键"
+        "也这样来自同一个 $X$。我们改的是投影**之后**的 $V$。改动输入里的一个词，$Q$、$K$、$V$ 会一起变，权"
+        "重也就跟着变，这条简单的规则便不再成立。",
+        "Here $V$ itself was changed. In a model the values are the input times a matrix, $V = XW^V$, which "
+        "is called a **projection**; queries and keys come from the same $X$ in this way. What changed here "
+        "is $V$ **after** its projection. Change a word of the input and $Q$, $K$ and $V$ all change, the "
+        "weights with them, and the simple rule no longer holds.",
     ),
     transfer=Transfer(
         Text(

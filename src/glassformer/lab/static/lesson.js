@@ -21,10 +21,13 @@ function axesOf(name) {
   return table ? [axes[table.rows], axes[table.columns]] : [undefined, undefined];
 }
 
-// Evaluate under other given numbers; a sheet that cannot be computed stays as it was, and says why.
+// Evaluate under other given numbers, once; a sheet that cannot be computed stays as it was, and says why.
+let attempted = { given: EMPTY_STATE.given, values: before };
 function attempt(given) {
+  if (attempted.given === given) return attempted.values;
   try {
-    return evaluate(sheet, given);
+    attempted = { given, values: evaluate(sheet, given) };
+    return attempted.values;
   } catch (error) {
     changes.textContent = speak(words, "failed", { reason: error.message });
     return null;
@@ -160,13 +163,22 @@ function drawQuery({ axis, follow, choices, live }, axes, chosen) {
     }));
   }
   [...choices.children].forEach((button, i) => button.setAttribute("aria-pressed", String(i === chosen)));
-  live.replaceChildren(...follow.flatMap((name) => {
+  const cells = follow.flatMap((name) => {
     if (chosen >= values[name].rows) return [];
-    return Array.from({ length: values[name].cols }, (_, j) => {
-      const term = element("dt", {}, proof.symbol(name), element("sub", { textContent: `${chosen + 1},${j + 1}` }));
-      return [term, element("dd", { textContent: formulaOf(explain(sheet, values, name, chosen, j)) })];
-    }).flat();
-  }));
+    return Array.from({ length: values[name].cols }, (_, j) => [name, j]);
+  });
+  const wanted = JSON.stringify([chosen, cells]);
+  if (live.dataset.cells !== wanted) { // mathematics is slow to make: only where other cells are followed
+    live.dataset.cells = wanted;
+    live.replaceChildren(...cells.flatMap(([name, j]) => [
+      element("dt", {}, proof.symbol(name), element("sub", { textContent: `${chosen + 1},${j + 1}` })),
+      element("dd"),
+    ]));
+  }
+  for (const [k, [name, j]] of cells.entries()) {
+    const text = formulaOf(explain(sheet, values, name, chosen, j)), dd = live.children[2 * k + 1];
+    if (dd.textContent !== text) dd.textContent = text;
+  }
 }
 
 // ---- own sentence ----

@@ -1,0 +1,252 @@
+"""A run's page and the exported lab in a browser: with and without scripts, quiet, usable, and quick."""
+
+import re
+import shutil
+import socket
+import threading
+import time
+from urllib.parse import urlsplit
+
+import pytest
+import uvicorn
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from glass.reading import make
+from glassformer.lab.export import export
+from glassformer.lab.server import create_app
+from lab.serving import address, save, save_encoder
+
+pytestmark = pytest.mark.slow
+
+HOSTILE = "</script><img src=x onerror=alert(1)>שלום 👩‍👩‍👧‍👦\n\"'"
+BOTH = pytest.mark.parametrize("java_script_enabled", [True, False], ids=["scripts", "no scripts"])
+EDITED = {"text": "春眠 ab", "head": "1.2", "query": 8, "key": 3, "edit": ["cut:1.2.8.3", "scale:0.0.1:2"]}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("browser") / "runs"
+    save(folder / "春 bytes", make(257, context=48, layers=3, heads=4))
+    save(folder / "wide", make(257, context=16, layers=12, heads=12))
+    save_encoder(folder / "encoder")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(folder):
+    """The lab's address, served from a thread."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    app = create_app(folder, port=port)
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_config=None, ws="none", h11_max_incomplete_event_size=1 << 18)
+    )
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(10)
+    listener.close()
+
+
+@pytest.fixture
+def opened(chromium, served):
+    """Opens a page of the lab; at the end, nobody else may have been asked and nothing complained of."""
+    heard, contexts = [], []
+
+    def opens(path, **options):
+        contexts.append(chromium.new_context(**options))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda said: heard.append(f"{said.type}: {said.text}"))
+        page.on("pageerror", lambda error: heard.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (heard.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: asked(request.url))
+        page.goto(served + path)
+        return page
+
+    def asked(url):
+        if not url.startswith((f"{served}/", "data:image/png;base64,")):
+            heard.append(url)
+
+    yield opens
+    for context in contexts:
+        context.close()
+    assert heard == []
+
+
+def run(language="en", name="春 bytes", **asked):
+    return address(name, language, **asked)
+
+
+def part(page, name):
+    return page.locator(f"[data-part={name}]")
+
+
+@BOTH
+@pytest.mark.parametrize("language", ["zh", "en"])
+@pytest.mark.parametrize("colour", ["light", "dark"])
+def test_the_page_is_quiet_and_accessible(opened, language, colour, java_script_enabled):
+    page = opened(run(language, **EDITED), color_scheme=colour, java_script_enabled=java_script_enabled)
+    assert part(page, "edits").locator("[type=checkbox]").count() == 2
+    if java_script_enabled:
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize("name", ["encoder", "wide"])
+def test_other_models_pages_are_quiet_and_accessible(opened, name):
+    page = opened(run("zh", name, text="the cat"))
+    assert page.locator(".map").count() == (144 if name == "wide" else 8)
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize("path", ["/zh/index.html", "/en/index.html"])
+def test_the_list_of_runs_is_accessible_and_opens_one(opened, path):
+    page = opened(path)
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    page.get_by_role("link", name="春 bytes").click()
+    assert page.locator("h1").text_content() == "春 bytes"
+
+
+@BOTH
+@pytest.mark.parametrize("width", [360, 768, 1440])
+def test_nothing_is_wider_than_the_screen(opened, width, java_script_enabled):
+    options = {"viewport": {"width": width, "height": 800}, "java_script_enabled": java_script_enabled}
+    for asked in (EDITED, {"text": "W" * 200, "temperature": 0.5}, {"text": HOSTILE}):
+        page = opened(run("en", **asked), **options)
+        assert page.locator("html").evaluate("html => html.scrollWidth") <= width
+
+
+@BOTH
+def test_hostile_text_makes_no_elements(opened, java_script_enabled):
+    page = opened(run(text=HOSTILE), java_script_enabled=java_script_enabled)
+    assert page.locator("#text").input_value() == HOSTILE
+    assert page.locator("main script, [onerror], img:not(.map img)").count() == 0
+
+
+def test_without_scripts_the_form_does_everything(opened):
+    page = opened(run(), java_script_enabled=False)
+    page.locator("#text").fill("abc\nd")
+    page.get_by_role("button", name="Look").click()
+    assert page.locator("#text").input_value() == "abc\nd"
+    page.locator("[name=head][value='2.1']").check()
+    page.locator("[name=query][value='3']").check()
+    part(page, "heads").get_by_role("button", name="Update").click()
+    assert "layer 2, head 1" in page.locator("#weights-title").text_content()
+    page.get_by_role("button", name="Cut this edge").click()
+    assert part(page, "edits").locator("[type=checkbox]").count() == 1
+    page.locator("[name=factor]").fill("-1.5")
+    page.get_by_role("button", name="Scale the value").click()
+    assert "times -1.5" in part(page, "edits").text_content()
+    page.locator("[type=checkbox][value^=cut]").uncheck()
+    part(page, "edits").get_by_role("button", name="Update").click()
+    assert part(page, "edits").locator("[type=checkbox]").count() == 1
+    page.get_by_role("link", name="Take all back").click()
+    assert part(page, "edits").locator("[type=checkbox]").count() == 0
+    page.get_by_role("link", name="中文").click()
+    assert page.locator("#text").input_value() == "abc\nd"
+    assert "第 2 层，头 1" in page.locator("#weights-title").text_content()
+
+
+def test_with_scripts_a_click_is_answered_in_place(opened):
+    page = opened(run(text="abcd"))
+    page.evaluate("window.same = true")
+    page.locator("[name=head][value='2.1']").check(force=True)
+    expect(page.locator("#weights-title")).to_contain_text("layer 2, head 1")
+    page.locator("td[data-edge='2.1']").click()
+    expect(page.locator("td.chosen")).to_have_attribute("data-edge", "2.1")
+    assert "query=2" in page.url
+    assert "key=1" in page.url
+    page.get_by_role("button", name="Cut this edge").click()
+    page.wait_for_selector("[data-part=edits] [type=checkbox]")
+    assert page.locator("td[data-edge='2.1']").text_content() == "0.00"
+    page.locator("[data-part=edits] [type=checkbox]").uncheck()
+    page.wait_for_selector("[data-part=edits] [type=checkbox]", state="detached")
+    page.go_back()
+    page.wait_for_selector("[data-part=edits] [type=checkbox]")
+    assert page.evaluate("window.same")
+
+
+def test_sliders_and_typing_follow_the_hand(opened):
+    page = opened(run("zh", text="abcd"))
+    page.evaluate("window.slider = document.querySelector('[name=top_k]')")
+    page.locator("[name=top_k]").fill("2")
+    expect(part(page, "candidates")).to_contain_text("有 2 个")
+    assert page.locator(".slider:has([name=top_k]) output").text_content() == "2"
+    assert page.evaluate("window.slider.isConnected")
+    assert "top_k=2" in page.url
+    page.locator("#text").press_sequentially("ef")
+    expect(page.locator("[name=query]")).to_have_count(6)
+    assert page.evaluate("document.activeElement.id") == "text"
+    assert "text=" in page.url
+    page.reload()
+    assert page.locator("[name=top_k]").input_value() == "2"
+    assert page.locator("#text").input_value() == "efabcd"
+    assert urlsplit(page.url).query.count("&") == 5
+
+
+def test_the_keyboard_chooses_and_keeps_its_place(opened):
+    page = opened(run(text="abcd", query=1))
+    page.locator("[name=query][value='1']").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".followed th")).to_contain_text("2 c")
+    expect(page.locator("[name=query][value='2']")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".followed th")).to_contain_text("3 d")
+
+
+def test_the_language_link_keeps_what_is_shown(opened):
+    page = opened(run(text="abcd"))
+    page.locator("[name=head][value='2.1']").check(force=True)
+    expect(page.locator(".language")).to_have_attribute("href", re.compile(r"head=2\.1"))
+    page.get_by_role("link", name="中文").click()
+    assert urlsplit(page.url).path.startswith("/zh/")
+    assert page.locator("[name=head][value='2.1']").is_checked()
+
+
+def test_an_answer_comes_quickly(opened):
+    page = opened(run(text="a" * 40))
+    began = time.monotonic()
+    for value in ("1.1", "2.2", "0.3"):
+        page.locator(f"[name=head][value='{value}']").check(force=True)
+        layer, head = value.split(".")
+        expect(page.locator("#weights-title")).to_contain_text(f"layer {layer}, head {head}")
+    assert time.monotonic() - began < 6
+
+
+def test_a_run_that_goes_while_it_is_open_is_told(chromium, served, folder):
+    save(folder / "short-lived")
+    page = chromium.new_page()
+    page.goto(served + run("zh", "short-lived", text="abc"))
+    shutil.rmtree(folder / "short-lived")
+    page.locator("[name=query][value='1']").check(force=True)
+    expect(page.locator("h1")).to_have_text("这个模型不在了")
+    page.close()
+
+
+@BOTH
+@pytest.mark.parametrize(("locale", "language"), [("zh-CN", "zh"), ("en-US", "en"), ("fr-FR", "en")])
+def test_the_exported_lab_opens_from_disk(chromium, tmp_path, locale, language, java_script_enabled):
+    first, heard = export(tmp_path / "lab"), []
+    context = chromium.new_context(offline=True, locale=locale, java_script_enabled=java_script_enabled)
+    page = context.new_page()
+    page.on("console", lambda said: heard.append(said.text))
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith("file:") else heard.append(request.url))
+    page.goto(first.as_uri())
+    if java_script_enabled:
+        page.wait_for_url(re.compile(f"/{language}/index.html$"))
+    else:
+        page.locator(f"[href='{language}/index.html']").click()
+    page.locator(".contents a").first.click()
+    page.locator(".language").click()
+    assert page.locator("h1").is_visible()
+    page.locator(".home").click()
+    other = "en" if language == "zh" else "zh"
+    assert page.url.endswith(f"/{other}/index.html")
+    context.close()
+    assert heard == []
