@@ -98,7 +98,7 @@ def test_patterns_keep_what_fits_and_nothing_else(names, kept, attention):
 
 
 def test_what_was_not_asked_for_is_let_go():
-    """Neither the recorder, which sees every tensor, nor the model that made it holds on to one."""
+    """Neither the recorder, which sees every tensor but unwanted scores, nor the model holds on to one."""
     seen = {}
 
     class Watching(Recorder):
@@ -112,7 +112,7 @@ def test_what_was_not_asked_for_is_let_go():
     model, tap = make(), Watching(("logits", WEIGHTS))
     with torch.no_grad():
         model(TOKENS, tap=tap)
-    assert tuple(seen) == tuple(name for name in model.tap_names() if not name.endswith("mask"))
+    assert tuple(seen) == tuple(name for name in model.tap_names() if not name.endswith(("mask", "scores")))
     assert list(tap.tensors) == ["blocks.0.attention.weights", "blocks.1.attention.weights", "logits"]
     assert [name for name, tensor in seen.items() if tensor() is not None] == []
 

@@ -111,13 +111,47 @@ def test_fused_equals_reference(kind, outer, heads, n, cached, d_k, d_v, biased,
     inputs = [q, k, v, *([tensor(*batch[-1:], n, m)] if biased else [])]
     mask, towards = make_mask(kind, batch, n, m, random), tensor(*batch, n, d_v)
     results = []
-    for backend in ("reference", "fused"):
+    for backend in ("reference", "fused", "auto"):
         out = attend(q, k, v, mask, scale=scale, bias=inputs[3] if biased else None, backend=backend)
         results.append((out, *torch.autograd.grad((out * towards).sum(), inputs)))
     assert results[0][0].shape == (*batch, n, d_v)
-    for reference, fused in zip(*results, strict=True):
+    for reference, *others in zip(*results, strict=True):
         assert reference.isfinite().all()
-        torch.testing.assert_close(fused, reference, atol=tolerance, rtol=tolerance)
+        for other in others:
+            torch.testing.assert_close(other, reference, atol=tolerance, rtol=tolerance)
+
+
+@pytest.mark.parametrize("gradients", [False, True])
+@pytest.mark.parametrize(
+    ("batch", "kv_batch"), [((), ()), ((3,), (3,)), ((2, 4), (2, 2)), ((2, 1, 6), (2, 1, 3))]
+)
+def test_weights_asked_for_under_a_causal_mask_are_the_references(batch, kv_batch, gradients):
+    """Recorded and changed alike, whatever way they were computed."""
+    random = torch.Generator().manual_seed(0)
+    q = torch.randn(*batch, 7, 5, generator=random, dtype=torch.float64)
+    k, v = (torch.randn(*kv_batch, 7, 5, generator=random, dtype=torch.float64) for _ in range(2))
+    results = []
+    for backend in ("auto", "reference"):
+        seen = []
+
+        def halve_the_first_key(weights, seen=seen):
+            seen.append(weights.clone())
+            return weights * torch.tensor([0.5] + [1.0] * 6, dtype=weights.dtype)
+
+        with torch.set_grad_enabled(gradients):
+            out = attend(
+                q,
+                k,
+                v,
+                "causal",
+                backend=backend,
+                tap=Tap("weights", change={"weights": halve_the_first_key}),
+            )
+        results.append((out, *seen))
+    assert len(results[0]) == 2
+    for mine, reference in zip(*results, strict=True):
+        assert mine.shape == reference.shape
+        torch.testing.assert_close(mine, reference, atol=1e-10, rtol=1e-10)
 
 
 @BACKENDS
