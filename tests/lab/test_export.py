@@ -90,7 +90,7 @@ def test_the_command_says_where_the_pages_lie(glassformer, tmp_path):
         (["lab", "--export", "file"], "file is a file; name a folder"),
         (["lab", "runs", "--export", "site"], "leave out runs"),
         (["lab", "--port", "70000"], "70000 is not in the range 0<=x<=65535"),
-        (["lab", "--host", "no.such.host.invalid", "--port", "0"], "--host no.such.host.invalid: "),
+        (["lab", "--host", "no.such.host.invalid", "--port", "0"], "--host 'no.such.host.invalid' is no "),
         (["lab", "--port", "0", "--device", "abacus"], "device=abacus cannot be used here"),
         (["lab", "--host", "203.0.113.7", "--port", "0"], "cannot listen at 203.0.113.7"),
     ],

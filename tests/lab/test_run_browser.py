@@ -137,7 +137,7 @@ def test_without_scripts_the_form_does_everything(opened):
     page.locator("[name=query][value='3']").check()
     part(page, "heads").get_by_role("button", name="Update").click()
     assert "layer 2, head 1" in page.locator("#weights-title").text_content()
-    page.get_by_role("button", name="Cut this edge").click()
+    page.get_by_role("button", name="Cut this connection").click()
     assert part(page, "edits").locator("[type=checkbox]").count() == 1
     page.locator("[name=factor]").fill("-1.5")
     page.get_by_role("button", name="Scale the value").click()
@@ -161,7 +161,7 @@ def test_with_scripts_a_click_is_answered_in_place(opened):
     expect(page.locator("td.chosen")).to_have_attribute("data-edge", "2.1")
     assert "query=2" in page.url
     assert "key=1" in page.url
-    page.get_by_role("button", name="Cut this edge").click()
+    page.get_by_role("button", name="Cut this connection").click()
     page.wait_for_selector("[data-part=edits] [type=checkbox]")
     assert page.locator("td[data-edge='2.1']").text_content() == "0.00"
     page.locator("[data-part=edits] [type=checkbox]").uncheck()

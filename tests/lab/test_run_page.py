@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from glass.reading import make
-from glassformer.data.tokenizers import ByteTokenizer
+from glassformer.data.tokenizers import ByteTokenizer, CharTokenizer
 from glassformer.decoding import samplers
 from glassformer.errors import UserError
 from glassformer.glass import edits
@@ -282,6 +282,15 @@ def test_ten_thousand_characters_are_read_and_one_more_is_not(lab, language):
     assert "10001" in text(re.search(r'role="status">(.*?)</p>', html, re.S)[1])
     report = address("bytes", language).split("?")[0] + "/look"
     assert lab.get(report, params={"text": "a" * (MOST_CHARACTERS + 1)}).status_code == 422
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_characters_outside_the_vocabulary_are_named_in_the_pages_language(tmp_path, language):
+    tokenizer = CharTokenizer("春眠不觉晓")
+    save(tmp_path / "few", make(tokenizer.vocab_size, context=32, layers=1, heads=2), tokenizer)
+    html = asked(client(tmp_path), language, "few", status=422, text="春犬眠\n犬")
+    expected = getattr(WORDS["unknown"], language).format(characters="犬 '\\n'")
+    assert text(re.search(r'role="status">(.*?)</p>', html, re.S)[1]) == text(expected)
 
 
 def test_the_full_report_shows_the_same_head_and_edge(lab):

@@ -161,15 +161,15 @@ WORDS: dict[str, tuple[str, str]] = {
         "方括号里是分量的编号，以及它的 q 和 k。",
     ),
     "rest": ("[the other {n:term}]", "[其余 {n} 项]"),
-    "score": ("score", "得分"),
+    "score": ("score", "分数"),
     "bias": ("position bias", "位置偏置"),
     "exponential": ("exponential (less the row's largest)", "取指数（先减去该行最大值）"),
-    "row_sum": ("sum over {n:visible key}", "{n} 个可见键之和"),
+    "row_sum": ("sum over {n:visible key}", "{n} 个可见键的指数之和"),
     "model_used": ("the model used", "模型实际用的"),
     "differs": ("differs by {by}", "相差 {by}"),
     "masked": (
         "exactly 0: this key may not be seen, its score is −∞",
-        "恰为 0：这个键不可见，得分为 −∞",
+        "恰为 0：这个键不可见，分数为 −∞",
     ),
     "lens": ("Layer by layer", "逐层看预测"),
     "lens_note": (
@@ -219,9 +219,14 @@ class Count(int):
 
 def say(key: str, /, **values: object) -> Markup:
     """A text in both languages, of which the page shows one. Values are escaped, `such` words are code."""
+    return spoken(WORDS[key], **values)
+
+
+def spoken(texts: tuple[str, str], /, **values: object) -> Markup:
+    """`say` for a text of another page."""
     counted = {name: Count(value) if isinstance(value, int) else value for name, value in values.items()}
     english, chinese = (
-        Markup(_QUOTED.sub(r"<code>\1</code>", str(escape(text)))).format(**counted) for text in WORDS[key]
+        Markup(_QUOTED.sub(r"<code>\1</code>", str(escape(text)))).format(**counted) for text in texts
     )  # Markup.format escapes its arguments
     return Markup('<span lang="en">{}</span><span lang="zh-Hans">{}</span>').format(english, chinese)
 

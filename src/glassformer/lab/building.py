@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from ..errors import UserError
 from . import marks, pages
 from .examples import Example, example
-from .task import FEWEST_CHARACTERS, MOMENTS, MOST_BYTES, PROBE, SIZES
+from .task import FEWEST_CHARACTERS, MOMENTS, MOST_BYTES, PROBE, SIZES, spoken
 from .trainings import Build, Busy, Order, Trainings
 from .words import Language
 from .words_build import WORDS, say
@@ -23,6 +23,9 @@ SCRIPTS = ("build",)
 STYLES = ("build",)
 STEPS = (100, 300, 1000, 2000)  # to choose from
 LARGEST_BODY = 2 * MOST_BYTES + 100_000  # of a request: in JSON a line break or a quote takes two bytes
+
+
+NO_ORDER = "the body must be a JSON object with text and probe, sent as application/json"
 
 
 class Weights(BaseModel):
@@ -58,7 +61,9 @@ class _OneLine(APIRoute):
                 return await handle(request)
             except RequestValidationError as error:
                 first = error.errors()[0]
-                where = ascii(".".join(map(str, first["loc"][1:])) or "body").strip("'\"")[:80]
+                if len(first["loc"]) < 2 or first["type"] == "json_invalid":
+                    return JSONResponse({"detail": NO_ORDER}, 422)
+                where = ascii(".".join(map(str, first["loc"][1:]))).strip("'\"")[:80]
                 return JSONResponse({"detail": f"{where}: {first['msg']}"}, 422)
 
         return handler
@@ -81,8 +86,10 @@ def router(trainings: Trainings) -> APIRouter:
             return trainings.start(order)
         except Busy as busy:
             raise HTTPException(409, str(busy)) from None
-        except (UserError, OSError) as error:
+        except UserError as error:
             raise HTTPException(422, str(error)) from None
+        except OSError as error:
+            raise HTTPException(422, spoken(error)) from None
 
     @routes.get("")
     def state() -> Build | None:

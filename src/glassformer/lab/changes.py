@@ -6,10 +6,10 @@ L, H, Q, K are the layer, head, query and key, counted from 0.
 import re
 from dataclasses import dataclass
 
-from ..errors import UserError
 from ..glass import edits
 from ..glass.edits import Edit
 from ..models import Decoder
+from .words_run import Told
 
 MOST = 32  # edits at once
 FACTOR = 10.0  # a value may be scaled by so much, at most, either way
@@ -55,7 +55,7 @@ def parsed(spoken: list[str], factor: float) -> list[Change]:
 
     Raises UserError for what is no edit, and for too many."""
     if len(spoken) > MOST:
-        raise UserError(f"{len(spoken)} edits are too many: at most {MOST} at once")
+        raise Told("many_edits", n=str(len(spoken)), most=str(MOST))
     return list(dict.fromkeys(_parsed(text, factor) for text in spoken))
 
 
@@ -63,10 +63,7 @@ def _parsed(text: str, factor: float) -> Change:
     found = _SPOKEN.fullmatch(text)
     places = [int(part) for part in found[2].split(".")] if found else []
     if found is None or len(places) != _FIGURES[found[1]] or (found[3] and found[1] != "scale"):
-        raise UserError(
-            f"{ascii(text)[:60]} is no edit; "
-            "write cut:L.H.Q.K, zero:L.H.Q.K, scale:L.H.K:FACTOR or silence:L.H"
-        )
+        raise Told("no_edit", text=ascii(text if len(text) <= 60 else f"{text[:60]}…"))
     layer, head, *rest = places
     if found[1] == "scale":
         return Change("scale", layer, head, key=rest[0], factor=_factor(found[3], factor))
@@ -79,5 +76,5 @@ def _factor(text: str | None, usual: float) -> float:
     except ValueError:
         factor = float("nan")
     if not -FACTOR <= factor <= FACTOR:
-        raise UserError(f"a value can be scaled by −{FACTOR:g} to {FACTOR:g}, not by {text or usual!a}")
+        raise Told("wrong_factor", most=f"{FACTOR:g}", text=ascii(text or usual))
     return float(f"{factor:g}")  # as it is spelled

@@ -1,6 +1,7 @@
 """The lab as plain files, which a browser opens from the disk: no server, no network."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -64,15 +65,22 @@ def export(folder: Path) -> Path:
 
 
 def _exchange(new: Path, target: Path, old: Path) -> None:
-    """Give the new folder its name; the old one, if any, steps aside only then."""
+    """Put the new pages in their place. A folder that is there already stays that folder, for somebody may
+    stand in it: what it holds steps aside, and comes back if this fails."""
     if not target.exists():
         new.rename(target)
         return
-    target.rename(old)
+    old.mkdir()
+    moves = [(path, old / path.name) for path in target.iterdir()]
+    moves += [(path, target / path.name) for path in new.iterdir()]
+    done: list[tuple[Path, Path]] = []
     try:
-        new.rename(target)
-    except OSError:
-        old.rename(target)
+        for source, place in moves:
+            source.rename(place)
+            done.append((source, place))
+    except BaseException:
+        for source, place in reversed(done):
+            place.rename(source)
         raise
 
 
@@ -81,13 +89,20 @@ def _require_ours(folder: Path, target: Path) -> None:
         return
     if not target.is_dir():
         raise UserError(f"{folder} is a file; name a folder")
-    for path in sorted(target.rglob("*")):
-        if path.is_dir() and not path.is_symlink() and path.name in LANGUAGES and path.parent == target:
-            continue
+    for path in _held(target):
         if not _is_ours(path):
             raise UserError(
                 f"{folder} holds {path.relative_to(target)}, which is no page of the lab; choose another"
             )
+
+
+def _held(target: Path) -> Iterator[Path]:
+    """What a folder holds, and what those of its folders hold that could be ours; never all of a disk."""
+    for path in sorted(target.iterdir()):
+        if path.is_dir() and not path.is_symlink() and path.name in LANGUAGES:
+            yield from sorted(path.iterdir())
+        else:
+            yield path
 
 
 def _is_ours(path: Path) -> bool:

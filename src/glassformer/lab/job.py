@@ -20,7 +20,7 @@ from ..store.run import replace_text
 from ..training import log, start
 from ..training.interrupt import stop_requested
 from ..training.loop import Outcome, Training, fit
-from .task import MOMENTS_FOLDER, PROBE, SIZES, Task, moments
+from .task import MOMENTS_FOLDER, PROBE, SIZES, Task, moments, spoken
 
 SAMPLE = 120  # tokens
 MEASUREMENTS = 20  # of the validation loss, over the whole training
@@ -92,7 +92,7 @@ def run(task: Task, stop: Callable[[], bool], tell: Tell) -> Outcome:
     out = Path(task.out)
     with start.begun([task.text], out, preset_name="tiny", assignments=settings(task)) as training:
         parameters = sum(parameter.numel() for parameter in training.model.parameters())
-        shape = training.model.config
+        shape: Any = training.model.config
         tell(
             parameters=parameters,
             vocabulary=training.tokenizer.vocab_size,
@@ -129,7 +129,7 @@ def main() -> None:
         with stop_requested() as asked:
             tell(outcome=run(task, lambda: gone.is_set() or asked(), tell))
     except (UserError, OSError) as error:
-        tell(error=" ".join(str(error).split()))
+        tell(error=spoken(error))
         raise SystemExit(2) from None
 
 

@@ -11,7 +11,10 @@ from markupsafe import Markup, escape
 from ..lessons.lesson import Cell
 from .numbers import number
 
-_MARK = re.compile(r"\$(?P<tex>[^$]+)\$|`(?P<code>[^`]+)`|\*\*(?P<strong>.+?)\*\*|«(?P<cell>[^»]+)»")
+_MARK = re.compile(
+    r"\$(?P<tex>[^$]+)\$(?P<stop>[,.;:!?)，。；：！？）、”]*)"
+    r"|`(?P<code>[^`]+)`|\*\*(?P<strong>.+?)\*\*|«(?P<cell>[^»]+)»"
+)
 _LONE_ROW = re.compile(r"<mrow>(<(m[ino])>[^<]*</\2>)</mrow>")  # around one element it changes nothing
 _ENTITY = re.compile("&#x([0-9A-Fa-f]+);")
 _CELL = re.compile(r"(\w+)\[(\d+), ?(\d+)\](?::(\d+))?")
@@ -51,6 +54,8 @@ def line(text: str, values: Values) -> Markup:
 
     def marked(found: re.Match[str]) -> str:
         if tex := found["tex"]:
+            if stop := found["stop"]:  # browsers break lines between mathematics and what follows it
+                return Markup('<span class="kept">{}{}</span>').format(mathematics(tex), stop)
             return mathematics(tex)
         if code := found["code"]:
             return Markup("<code>{}</code>").format(code)

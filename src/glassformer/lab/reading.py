@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..data.tokenizers import CharTokenizer, Tokenizer
 from ..decoding.samplers import Sampler, scale, top_k
 from ..errors import UserError
 from ..glass import sections
@@ -20,8 +21,7 @@ from ..models import Decoder
 from .changes import Change
 from .numbers import number, shade
 from .runs import Opened
-from .words import Language
-from .words_run import tell
+from .words_run import Told
 
 MOST_CHARACTERS = 10_000
 MOST_TOKENS = (
@@ -31,15 +31,8 @@ SHOWN = 32  # rows and columns of the table of weights, at most
 TOP = 12
 
 
-class TooMuch(UserError):
-    """A text that the page does not read; `key` and `values` say why, in `words_run`."""
-
-    def __init__(self, key: str, **values: int) -> None:
-        super().__init__(str(tell(key, "en", **values)))
-        self.key, self.values = key, values
-
-    def told(self, language: Language) -> str:
-        return tell(self.key, language, **self.values)
+class TooMuch(Told):
+    """A text that the page does not read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +62,12 @@ def read(opened: Opened, text: str) -> Reading:
     if len(text) > MOST_CHARACTERS:
         raise TooMuch("too_long", n=len(text), most=MOST_CHARACTERS)
     model = opened.model
-    ids = ids_of(model, opened.tokenizer, text)
+    try:
+        ids = ids_of(model, opened.tokenizer, text)
+    except UserError:
+        if unknown := _unknown(opened.tokenizer, text):
+            raise TooMuch("unknown", characters=unknown) from None
+        raise
     if not ids:
         raise UserError("the text holds nothing that the model reads")
     if not isinstance(model, Decoder) and len(ids) > MOST_TOKENS:
@@ -80,6 +78,15 @@ def read(opened: Opened, text: str) -> Reading:
     reading = Reading(shown, len(ids), traced, _attention(traced, labels))
     opened.kept["reading"] = (text, reading)
     return reading
+
+
+def _unknown(tokenizer: Tokenizer, text: str) -> str:
+    """The first characters of a text that a vocabulary of characters lacks."""
+    if not isinstance(tokenizer, CharTokenizer):
+        return ""
+    missing = [c for c in dict.fromkeys(text) if c not in tokenizer.characters]
+    shown = " ".join(c if c.isprintable() else ascii(c) for c in missing[:10])
+    return f"{shown} …" if len(missing) > 10 else shown
 
 
 def _attention(traced: Trace, labels: list[Label]) -> Attention:
@@ -144,9 +151,9 @@ def edited(opened: Opened, reading: Reading, changes: Sequence[Change]) -> Edite
 
 
 def within(what: str, value: int, count: int) -> int:
-    """The number, if there is such a thing; else UserError."""
+    """The number, if there is such a thing; else UserError. `what`: layer, head, query or key."""
     if not 0 <= value < count:
-        raise UserError(f"{what} {value} is not there: {what} numbers go from 0 to {count - 1}")
+        raise Told(f"no_{what}", value=str(value), last=str(count - 1))
     return value
 
 

@@ -17,7 +17,7 @@ from ..glass.page import look
 from ..glass.pictures import picture
 from ..glass.proof import prove
 from ..glass.report import signed
-from ..models import Decoder
+from ..models import Decoder, RecurrentLM
 from . import pages, reading
 from .changes import parsed
 from .numbers import number, shade
@@ -25,7 +25,7 @@ from .pages import Page
 from .reading import Edited, Reading, within
 from .runs import Opened
 from .words import Language
-from .words_run import WORDS, look_says, tell
+from .words_run import WORDS, Told, look_says, tell
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,13 @@ def run_page(opened: Opened, ask: Ask, language: Language) -> Answer:
     ask = replace(ask, text=ask.text.replace("\r\n", "\n"))  # forms send line breaks so
     error, values = None, dict[str, Any]({"shown": None, "told": None})
     try:
+        if isinstance(opened.model, RecurrentLM):
+            raise reading.TooMuch("recurrent", command=f"glassformer look {opened.name} TEXT")
         sampler = Sampler(ask.temperature, ask.top_k, ask.top_p)
         if ask.text:
             values = _values(opened, ask, sampler, language)
-    except reading.TooMuch as too_much:
-        error = Said(too_much.told(language), own=True)
+    except Told as mistake:
+        error = Said(mistake.told(language), own=True)
     except UserError as mistake:
         error = Said(str(mistake), own=language == "en")
     query = (values["shown"] or ask).address()
@@ -98,7 +100,10 @@ def run_page(opened: Opened, ask: Ask, language: Language) -> Answer:
         f"runs/{quote(opened.name, safe='')}?{query}",
         scripts=("progress", "run"),
         styles=("run",),
-        data={"words": {key: getattr(WORDS[key], language) for key in ("working", "offline")}},
+        data={
+            "words": {key: getattr(WORDS[key], language) for key in ("working", "offline", "too_long")},
+            "mostCharacters": reading.MOST_CHARACTERS,
+        },
         connects=True,
         home="../index.html",
         depth=2,
@@ -128,6 +133,8 @@ def _gap(language: Language) -> str:
 
 
 def _machine(opened: Opened, language: Language) -> Markup:
+    if isinstance(opened.model, RecurrentLM):
+        return Markup("")
     c = opened.model.config
     n_parameters = f"{sum(p.numel() for p in opened.model.parameters()):,}"
     shape = {"layers": c.n_layers, "heads": c.n_heads, "context": c.context}

@@ -28,7 +28,8 @@ class NoRun(UserError):
 
 @dataclass(frozen=True)
 class Listed:
-    """A folder in the list. `damaged` says why it cannot be opened, if that shows already."""
+    """A folder in the list. A recurrent model has no `heads`. `damaged` says why it cannot be opened, if that
+    shows already."""
 
     name: str
     family: str = ""
@@ -64,7 +65,11 @@ def listed(folder: Path) -> list[Listed]:
 def _is_model(path: Path) -> bool:
     try:
         path.name.encode()  # a name that is not UTF-8 has no address
-        return not path.name.startswith(".") and (Run(path).exists() or (path / CONFIG).is_file())
+        return (
+            not path.name.startswith(".")
+            and "\\" not in path.name
+            and (Run(path).exists() or (path / CONFIG).is_file())
+        )
     except (OSError, UnicodeError):
         return False
 
@@ -77,7 +82,8 @@ def _described(path: Path) -> Listed:
         shape = opened.shape
     except (UserError, OSError, ValueError) as error:
         return Listed(path.name, damaged=str(error))
-    return Listed(path.name, opened.family, shape.n_layers, shape.n_heads, shape.context, opened.step)
+    heads = getattr(shape, "n_heads", 0)
+    return Listed(path.name, opened.family, shape.n_layers, heads, shape.context, opened.step)
 
 
 class Models:

@@ -24,7 +24,7 @@ from .run_page import Ask
 from .runs import Models, NoRun, listed
 from .trainings import Trainings
 from .words import LANGUAGES, Language
-from .words_run import tell
+from .words_run import Told, tell
 
 LOOK_POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
@@ -55,11 +55,9 @@ class Question(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _empty_fields_are_not_given(cls, values: Any) -> Any:
-        return (
-            {name: value for name, value in values.items() if value != ""}
-            if isinstance(values, dict)
-            else values
-        )
+        if not isinstance(values, dict):
+            return values
+        return {name: value for name, value in values.items() if value not in ("", [""])}
 
     def ask(self) -> Ask:
         return Ask(**{**self.model_dump(), "edit": tuple(self.edit)})
@@ -145,7 +143,8 @@ def create_app(
                 try:
                     html = run_page.report_page(opened, asked.ask(), language)
                 except UserError as error:
-                    return _error(request, language, 422, "refused", str(error))
+                    note = error.told(language) if isinstance(error, Told) else str(error)
+                    return _error(request, language, 422, "refused", note)
         except UserError as error:
             return _not_opened(error, request, language)
         return HTMLResponse(html, headers={"Content-Security-Policy": LOOK_POLICY})
@@ -229,6 +228,16 @@ def _error(
     return answer
 
 
+def _right(name: str, language: Language) -> Markup:
+    """What a part of an address must be."""
+    shape = Question.model_json_schema()["properties"][name]
+    shape = shape.get("anyOf", [shape])[0]
+    kinds = {"integer": "right_whole", "number": "right_number"}
+    key = "right_head" if name == "head" else kinds.get(shape["type"], "right_length")
+    low, high = shape.get("minimum", ""), shape.get("maximum", shape.get("maxLength", ""))
+    return tell(key, language, name=name, low=f"{low}", high=f"{high}")
+
+
 def _answer_errors(app: FastAPI) -> None:
     """Every refusal is one line, in the reader's language where it is ours."""
 
@@ -247,8 +256,10 @@ def _answer_errors(app: FastAPI) -> None:
         found = error.errors()
         if any(one["loc"][0] == "path" for one in found):  # a language that is not ours
             return refused(request, AnyHTTPException(404))
-        note = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in found[:5])
-        return _error(request, _language_of(request), 422, "refused", note)
+        language = _language_of(request)
+        names = dict.fromkeys(str(one["loc"][1]) for one in found if len(one["loc"]) > 1)
+        note = Markup(" ").join(_right(name, language) for name in names)
+        return _error(request, language, 422, "refused", note)
 
     @app.exception_handler(Exception)
     def failed(request: Request, error: Exception) -> Response:

@@ -40,13 +40,17 @@ class Busy(UserError):
     """A training is going on already."""
 
 
+_Written = Annotated[str, Field(max_length=10 * MOST_BYTES)]
+"""Its own bounds are told in the language of the order, by `_refuse`; this one keeps out lone surrogates."""
+
+
 class Order(BaseModel):
     """What to train. `language` is that of what is said about it."""
 
     model_config = ConfigDict(extra="forbid")
 
-    text: Annotated[str, Field(max_length=MOST_BYTES)]
-    probe: Annotated[str, Field(min_length=1, max_length=PROBE)]
+    text: _Written
+    probe: _Written
     name: Annotated[str, Field(max_length=200)] = ""
     size: Size = "mini"
     steps: Annotated[int, Field(strict=True, ge=1, le=MOST_STEPS)] = 300
@@ -151,6 +155,10 @@ def _refuse(text: str, probe: str, language: Language) -> None:
         raise UserError(say("too_short", language, n=f"{len(text):,}", fewest=f"{FEWEST_CHARACTERS:,}"))
     if len(characters) < 2:
         raise UserError(say("one_character", language))
+    if not probe:
+        raise UserError(say("no_probe", language))
+    if len(probe) > PROBE:
+        raise UserError(say("long_probe", language, n=f"{len(probe):,}", most=PROBE))
     missing = sorted(set(probe) - characters)
     if missing and len(characters) <= _MANY_CHARACTERS:
         shown = " ".join(c if c.isprintable() else ascii(c) for c in missing)

@@ -13,8 +13,9 @@ NAMES: dict[Language, str] = {"zh": "中文", "en": "English"}
 WORDS: dict[str, Text] = {
     "lab": Text("Glassformer 实验室", "Glassformer lab"),
     "tagline": Text(
-        "把注意力拆开来看：每个数都是真算出来的，都能点开，也都能改。",
-        "Attention, taken apart. Every number here is really computed; open any of them, change any of them.",
+        "把注意力拆开来看：每个数都是真算出来的，都能点开；给定的数都能改。",
+        "Attention, taken apart. Every number here is really computed: open any of them, and change any "
+        "that is given.",
     ),
     "contents": Text("目录", "Contents"),
     "chapter": Text("章", "Chapter"),
@@ -30,15 +31,15 @@ WORDS: dict[str, Text] = {
     "previous": Text("上一课", "Previous"),
     "next": Text("下一课", "Next"),
     "predict": Text("先猜一猜", "Predict first"),
-    "sheet": Text("算出来看", "See it computed"),
-    "check": Text("检查一下", "Check yourself"),
+    "sheet": Text("算给你看", "See it computed"),
+    "check": Text("考考自己", "Check yourself"),
     "boundary": Text("这一课没有说明什么", "What this does not show"),
     "transfer": Text("换个情形想一想", "Now elsewhere"),
     "answer": Text("答案", "Answer"),
     "submit": Text("核对", "Check"),
     "your_answer": Text("你的答案", "Your answer"),
     "right": Text("对。", "Right."),
-    "wrong": Text("还不对。", "Not yet."),
+    "wrong": Text("还不对，再想想。", "Not yet; try again."),
     "no_number": Text("请输入一个数，例如 0.5。", "Type a number, for example 0.5."),
     "choose": Text("请选一个答案。", "Choose one of the answers."),
     "legend": Text("图例", "Legend"),
@@ -54,7 +55,7 @@ WORDS: dict[str, Text] = {
     "undo": Text("撤销", "Undo"),
     "redo": Text("重做", "Redo"),
     "reset": Text("全部还原", "Reset"),
-    "copy_link": Text("复制这个状态的链接", "Copy a link to this state"),
+    "copy_link": Text("复制当前状态的链接", "Copy a link to this state"),
     "copied": Text("链接已复制", "Link copied"),
     "no_copy": Text("链接就是地址栏里的网址", "The link is in the address bar"),
     "states": Text("换一种设置，哪些数会变", "What other settings change"),
@@ -69,13 +70,14 @@ WORDS: dict[str, Text] = {
     ),
     "sentence": Text("换成自己的句子", "Your own sentence"),
     "sentence_hint": Text(
-        "词之间用空格隔开，最多 {most} 个；没有空格的中文按字分开。",
-        "Words parted by spaces, {most} at most.",
+        "词之间用空格隔开，最多 {most} 个；中文不加空格，就一个字算一个词。",
+        "Words with spaces between them, {most} at most; Chinese without spaces is taken character by "
+        "character.",
     ),
     "sentence_note": Text(
-        "这些词的向量是由字形算出来的，没有意义；权重矩阵还是手写的那些。看计算怎么走，别当成理解。",
-        "The vectors of these words are made up from their spelling and mean nothing; the weight matrices "
-        "stay the hand-written ones. Watch the arithmetic, not the meaning.",
+        "这些词的向量是按写法凑出来的，没有意义；投影矩阵还是手写的那些。看它怎样计算，别当成它懂了。",
+        "The vectors of these words are made up from their spelling and mean nothing; the projections stay "
+        "the hand-written ones. Watch the arithmetic, not the meaning.",
     ),
     "use": Text("使用", "Use it"),
     "original": Text("回到原句", "Back to the original"),
@@ -86,7 +88,7 @@ WORDS: dict[str, Text] = {
         "Open any number to see how it was computed. Arrow keys move, Enter opens, typing changes a given "
         "number.",
     ),
-    "failed": Text("这样改算不下去：{reason}", "With this the sheet cannot be computed: {reason}"),
+    "failed": Text("这样改就没法算了：{reason}", "With this the sheet cannot be computed: {reason}"),
     "changes": Text("{n} 个数变了", "{n} numbers changed"),
     # the proof of a cell
     "proof": Text("这个数从哪里来", "Where this number comes from"),
@@ -104,7 +106,7 @@ WORDS: dict[str, Text] = {
         "Drawn from the standard normal distribution; the same seed always gives the same number.",
     ),
     "explain_embed": Text(
-        "由这个词的字形算出来的数，没有意义。", "Made up from the word's spelling; it means nothing."
+        "按这个词的写法凑出来的数，没有意义。", "Made up from the word's spelling; it means nothing."
     ),
     "explain_range": Text("按顺序数出来的数。", "Counted, one after the other."),
     "explain_onehot": Text(

@@ -96,6 +96,14 @@ WORDS: dict[str, Text] = {
         "要观察的句子里有文字中没有的字符：{characters}",
         "The sentence to watch has characters that the text lacks: {characters}",
     ),
+    "no_probe": Text(
+        "要观察的句子是空的；写几个文字里出现过的字符。",
+        "The sentence to watch is empty; write some characters that occur in the text.",
+    ),
+    "long_probe": Text(
+        "要观察的句子有 {n} 个字符，最多 {most} 个。",
+        "The sentence to watch has {n} characters; {most} are the most.",
+    ),
     "time_up": Text("{minutes} 分钟的时限到了。", "The {minutes} minutes that a training may take are over."),
     "killed": Text(
         "它没有按时停下，被强行结束；最后保存的一步还在。",

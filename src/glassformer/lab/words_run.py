@@ -5,6 +5,7 @@ What the look page says already is taken from there, so that both pages use the 
 
 from markupsafe import Markup, escape
 
+from ..errors import UserError
 from ..glass.words import WORDS as LOOK
 from ..glass.words import Count
 from ..lessons.lesson import Text
@@ -13,7 +14,7 @@ from .words import Language
 WORDS: dict[str, Text] = {
     "runs": Text("打开一个模型", "Open a model"),
     "runs_note": Text(
-        "{folder} 里的模型。打开后可以输入文字，看每个头在看哪里，剪断连接，看下一个词怎么变。",
+        "{folder} 里的模型。打开后可以输入文字，看每个头在看哪里，切断连接，看下一个词元怎么变。",
         "The models in {folder}. Open one to type a text, see where every head looks, cut what it "
         "reads, and watch the next token change.",
     ),
@@ -27,6 +28,14 @@ WORDS: dict[str, Text] = {
     "shape_of": Text(
         "{family}，{layers} 层 × {heads} 头，上下文 {context}",
         "{family}, {layers} layers × {heads} heads, context {context}",
+    ),
+    "shape_recurrent": Text(
+        "{family}，{layers} 层，训练窗口 {context}", "{family}, {layers} layers, training window {context}"
+    ),
+    "recurrent": Text(
+        "这是循环网络，没有注意力；这一页看的是注意力。请用命令 {command} 看它的门和状态。",
+        "This model is recurrent and has no attention, which this page is about. {command} shows its gates "
+        "and states.",
     ),
     "published": Text("外来的模型", "published elsewhere"),
     "damaged": Text("打不开：{why}", "cannot be opened: {why}"),
@@ -43,6 +52,10 @@ WORDS: dict[str, Text] = {
         "文字共 {all} 个词元，为了反应够快，这一页只读最后 {n} 个；完整的报告里模型能看多少就有多少。",
         "The text has {all} tokens; to stay quick, this page reads the last {n}. The full report has "
         "all that the model can see.",
+    ),
+    "unknown": Text(
+        "这个模型的词表里没有这些字符：{characters}。请换掉它们。",
+        "The vocabulary of this model lacks these characters: {characters}. Type others.",
     ),
     "too_many": Text(
         "这段文字有 {n} 个词元，这一页最多读 {most} 个。",
@@ -76,10 +89,13 @@ WORDS: dict[str, Text] = {
     "reads": Text("权重与实际影响", "Weight beside effect"),
     "reads_note": Text(
         "{query} 通过这个头读到的每个词元。“切断后”“置零后”是实测：去掉这一条连接，“{target}”（最可能的下一"
-        "个）的对数概率变多少；负数说明这条连接支持它。按影响从大到小排列。",
-        "Every token that {query} reads through this head. “when cut” and “when zeroed” are "
-        "measured: how far the log-probability of “{target}”, the likeliest next token, moves "
-        "without this one connection. Below 0, the connection spoke for it. Largest effect first.",
+        "个）的对数概率变多少；负数说明这条连接支持它。切断时其余权重重新归一，置零时不归一。“写入量”是这个"
+        "值乘上权重后写入残差流的长度。按影响从大到小排列。",
+        "Every token that {query} reads through this head. “when cut” and “when zeroed” are measured: how "
+        "far the log-probability of “{target}”, the likeliest next token, moves without this one "
+        "connection. Below 0, the connection spoke for it. When cut, the other weights are renormalised; "
+        "when zeroed, they are not. “moved” is the length of what this value, times its weight, adds to the "
+        "residual stream. Largest effect first.",
     ),
     "read_note": Text(
         "{query} 通过这个头读到的每个词元，写入量大的在前。编码器没有下一个词元，所以没有可测的影响。",
@@ -101,7 +117,7 @@ WORDS: dict[str, Text] = {
         "The chosen connection is {query} → {key} ({which}). The server computes each edit with the "
         "real model; several add up.",
     ),
-    "do_cut": Text("切断这条边", "Cut this edge"),
+    "do_cut": Text("切断这条连接", "Cut this connection"),
     "do_zero": Text("把权重置零", "Zero its weight"),
     "do_scale": Text("缩放 {key} 的值", "Scale the value of {key}"),
     "factor": Text("倍数", "factor"),
@@ -137,11 +153,15 @@ WORDS: dict[str, Text] = {
     "before_edit": Text("改动前", "before"),
     "after_edit": Text("改动后", "after"),
     "points": Text("变化（百分点）", "change, in points"),
-    "sampling": Text("抽样：下一个词怎么选", "Sampling: how the next token is drawn"),
+    "sampling": Text("抽样：下一个词元怎么选", "Sampling: how the next token is drawn"),
     "sampling_note": Text(
         "模型对下一个词元的真实 logit，依次经过温度、top-k、top-p，每一步之后重新归一。",
         "The model's own logits for the next token pass temperature, top-k and top-p in this order, "
         "renormalised after each.",
+    ),
+    "sampling_empty": Text(
+        "先在上面输入一段文字，这里就会列出可能的下一个词元。",
+        "Type a text above, and the tokens that may come next are listed here.",
     ),
     "sampling_edited": Text("用的是改动之后的模型。", "Of the model with your edits."),
     "temperature": Text("温度", "Temperature"),
@@ -172,7 +192,55 @@ WORDS: dict[str, Text] = {
         "The server could not answer; its terminal says why.",
     ),
     "home": Text("回到目录", "Back to the contents"),
+    # what would be right
+    "right_head": Text("{name} 要写成 层.头，例如 0.3。", "{name} must be LAYER.HEAD, such as 0.3."),
+    "right_whole": Text(
+        "{name} 应是 {low} 到 {high} 的整数。", "{name} must be a whole number from {low} to {high}."
+    ),
+    "right_number": Text(
+        "{name} 应是 {low} 到 {high} 的数。", "{name} must be a number from {low} to {high}."
+    ),
+    "right_length": Text("{name} 最多 {high} 个字符。", "{name} must have at most {high} characters."),
+    "no_layer": Text(
+        "没有第 {value} 层：层的编号是 0 到 {last}。",
+        "layer {value} is not there: layer numbers go from 0 to {last}",
+    ),
+    "no_head": Text(
+        "没有头 {value}：头的编号是 0 到 {last}。",
+        "head {value} is not there: head numbers go from 0 to {last}",
+    ),
+    "no_query": Text(
+        "没有查询 {value}：查询的编号是 0 到 {last}。",
+        "query {value} is not there: query numbers go from 0 to {last}",
+    ),
+    "no_key": Text(
+        "没有键 {value}：键的编号是 0 到 {last}。",
+        "key {value} is not there: key numbers go from 0 to {last}",
+    ),
+    "no_edit": Text(
+        "{text} 不是改动；要写成 cut:层.头.查询.键、zero:层.头.查询.键、"
+        "scale:层.头.键:倍数 或 silence:层.头。",
+        "{text} is no edit; write cut:L.H.Q.K, zero:L.H.Q.K, scale:L.H.K:FACTOR or silence:L.H",
+    ),
+    "many_edits": Text(
+        "{n} 个改动太多了：一次最多 {most} 个。", "{n} edits are too many: at most {most} at once"
+    ),
+    "wrong_factor": Text(
+        "值可以乘以 −{most} 到 {most}，不能乘以 {text}。",
+        "a value can be scaled by −{most} to {most}, not by {text}",
+    ),
 }
+
+
+class Told(UserError):
+    """What was wrong with a question; `key` and `values` say it in the page's language."""
+
+    def __init__(self, key: str, **values: int | str) -> None:
+        super().__init__(tell(key, "en", **values).unescape())
+        self.key, self.values = key, values
+
+    def told(self, language: Language) -> Markup:
+        return tell(self.key, language, **self.values)
 
 
 def tell(key: str, language: Language, /, **values: object) -> Markup:

@@ -150,6 +150,9 @@ SHEET.const("layers", 12)
 SHEET.const("vocabulary", 50257)
 SHEET.const("context", 1024)
 SHEET.const("ratio", 4)
+SHEET.const("half", 0.5)
+SHEET.const("zero", 0)
+SHEET.const("minus_one", -1)
 times(SHEET, "attention_matrices", "four", "d", "d")
 times(SHEET, "ffn_matrices", "two", "ratio", "d", "d")
 SHEET.div("ffn_to_attention", "ffn_matrices", "attention_matrices")
@@ -201,9 +204,9 @@ LESSON = Lesson(
     slug="block",
     title=Text("完整的块", "The whole block"),
     insight=Text(
-        "注意力在词之间传递，前馈网络在每个词上单独加工；残差让两者只往里写，归一化管住大小。",
-        "Attention carries between words, the feed-forward network works on each alone; residuals let both "
-        "write, norms keep the size in hand.",
+        "注意力在词之间传递，前馈网络在每个词上单独加工；残差让两者把结果加回去，归一化管住数的大小。",
+        "Attention carries between words, the feed-forward network works on each alone; residuals add their "
+        "results back, norms keep the numbers in size.",
     ),
     question=Text(
         "注意力只会混合。一个 Transformer 块里还有什么，各管什么，参数又主要在哪里？",
@@ -226,9 +229,11 @@ LESSON = Lesson(
         Question(
             key="alone",
             ask=Text(
-                "把 $X$ 直接送进前馈网络。只改第 3 个词，第 1 个词的输出会移动多远？",
-                "$X$ goes straight into the feed-forward network. If only the 3rd word changes, how far "
-                "does the output of the 1st word move?",
+                "前馈网络对每一行做同样的事：乘一个矩阵，负数变成 0，再乘一个矩阵。把 $X$ 直接送进去，只改"
+                "第 3 个词，第 1 个词的输出会移动多远？",
+                "A feed-forward network does the same to every row: times a matrix, negative numbers to 0, "
+                "times another matrix. $X$ goes straight in. If only the 3rd word changes, how far does the "
+                "output of the 1st word move?",
             ),
             answer=("moved", 0, 1),
             mistakes=(
@@ -247,37 +252,11 @@ LESSON = Lesson(
             ),
         ),
         Question(
-            key="mean",
-            ask=Text(
-                "post-norm 的块以 LayerNorm 结尾。输出的第 1 行，4 个数的均值是多少？",
-                "A post-norm block ends in LayerNorm. What is the mean of the 4 numbers in the first row of "
-                "its output?",
-            ),
-            answer=("moments_y_post", 0, 0),
-            mistakes=(
-                Mistake(
-                    ("moments_y_pre", 0, 0),
-                    Text(
-                        "这是 pre-norm 的输出：最后一步是相加，没有归一化。",
-                        "That is pre-norm's output, whose last step is an addition, with no norm after it.",
-                    ),
-                ),
-                Mistake(
-                    ("moments_y_post", 0, 1),
-                    Text("这是方差。均值先被减掉了。", "That is the variance. The mean has been taken away."),
-                ),
-            ),
-            why=Text(
-                "LayerNorm 先从每一行减去这一行的均值，剩下的均值就是 0。",
-                "LayerNorm takes each row's own mean away from it, and what is left has mean 0.",
-            ),
-        ),
-        Question(
             key="ratio",
             ask=Text(
-                "内层宽 $4d$ 时，前馈网络的权重矩阵里的参数是注意力的几倍？",
+                "内层宽 $4d$ 时，前馈网络两个矩阵里的参数，是注意力四个矩阵的几倍？",
                 "With an inner width of $4d$, how many times as many parameters are in the feed-forward "
-                "network's matrices as in attention's?",
+                "network's two matrices as in attention's four?",
             ),
             answer=("ffn_to_attention", 0, 0),
             under={"ratio": {(0, 0): 4.0}},
@@ -295,6 +274,21 @@ LESSON = Lesson(
                         "One of its matrices is $4d^2$ and there are two, but attention has four of $d × d$.",
                     ),
                 ),
+                Mistake(
+                    ("half", 0, 0),
+                    Text(
+                        "反过来了：注意力四个 $d × d$ 的矩阵是 $4d^2$，前馈网络的两个更大。",
+                        "The other way round: attention's four matrices of $d × d$ are $4d^2$, the other "
+                        "two are larger.",
+                    ),
+                ),
+                Mistake(
+                    ("one", 0, 0),
+                    Text(
+                        "注意力是 $4d^2$。前馈网络有两个矩阵，**每个**都是 $4d^2$。",
+                        "Attention has $4d^2$. The feed-forward network has two matrices of $4d^2$ **each**.",
+                    ),
+                ),
             ),
             why=Text(
                 "前馈网络 $d·4d + 4d·d = 8d^2$，注意力 $W^Q, W^K, W^V, W^O$ 一共 $4d^2$。"
@@ -308,15 +302,16 @@ LESSON = Lesson(
         Prose(
             Text(
                 "一个块有两个子层：先是注意力，再是前馈网络。每个子层都配一条**残差**（把输入加回到输出上）"
-                "和一个 **LayerNorm**。归一化放在哪里，有两种做法：\n\n"
-                "**post-norm**（2017 年的论文）先相加，再归一化。**pre-norm**（如今常用）先归一化，"
-                "再进子层，最后相加。下面用同样的权重把两种都算一遍。",
+                "和一个归一化，**LayerNorm**（把一行的数移到均值 0、缩放到方差 1）。归一化放在哪里，有两种做"
+                "法：\n\n"
+                "**post-norm**（2017 年的论文）先相加，再归一化。**pre-norm**（如今常用）先归一化，再进子"
+                "层，最后相加。下面用同一组参数把两种都算一遍。",
                 "A block has two sub-layers, attention and then a feed-forward network. Each comes with a "
-                "**residual**, which adds the input back to the output, and a **LayerNorm**. The norm can "
-                "stand in two places:\n\n"
+                "**residual**, which adds the input back to the output, and a norm, **LayerNorm**, which "
+                "brings a row's numbers to mean 0 and variance 1. The norm can stand in two places:\n\n"
                 "**post-norm**, as in the paper of 2017, adds and then normalises. **pre-norm**, usual "
                 "today, normalises, runs the sub-layer and then adds. Both are worked out below with the "
-                "same weights.",
+                "same parameters.",
             )
         ),
         Formula(
@@ -441,14 +436,14 @@ LESSON = Lesson(
         Heading(Text("谁会看别的词", "What looks at other words")),
         Prose(
             Text(
-                "把 $X$ 送进四种计算，再把第 3 个词换成下面这一行，重新送一遍。"
-                "表里是每个词的输出移动了多远。\n\n"
-                "LayerNorm 和前馈网络只动第 3 行：每个词自己算自己的。注意力会动别的行，这正是它的用处。"
-                "训练模式的 BatchNorm 也会：它按列取均值和方差，一个词的结果取决于同一批里还有谁。"
-                "（换上的若和原来一样，就什么都不动。）",
+                "把 $X$ 送进四种计算，再把第 3 个词换成下面这一行，重新送一遍。表里是每个词的输出移动了多"
+                "远。\n\n"
+                "LayerNorm 和前馈网络只会动第 3 行：每个词自己算自己的。注意力会动别的行，这正是它的用处。训"
+                "练模式的 BatchNorm 也会：它按列取均值和方差，一个词的结果取决于同一批里还有谁。（换上的若和"
+                "原来一样，就什么都不动。）",
                 "Put $X$ through four computations, then replace the 3rd word by the row below and do it "
                 "again. The table says how far each word's output moves.\n\n"
-                "LayerNorm and the feed-forward network move row 3 only: each word by itself. Attention "
+                "LayerNorm and the feed-forward network can move row 3 only: each word by itself. Attention "
                 "moves other rows, and that is what it is for. BatchNorm in training mode does so too: it "
                 "takes mean and variance down each column, so what becomes of a word depends on who else is "
                 "in the batch. (If the new word is the old one, nothing moves.)",
@@ -463,11 +458,11 @@ LESSON = Lesson(
         Heading(Text("参数在哪里", "Where the parameters are")),
         Prose(
             Text(
-                "只看一个块的权重矩阵：注意力 $4d^2$，前馈网络 $2rd^2$，$r$ 是内层与 $d$ 之比。$r = 4$ "
-                "时前馈网络占 2/3。\n\n"
-                "整个模型还有偏置、归一化，以及嵌入表：词表大小 × $d$，再加 1024 个位置 × $d$"
-                "（输出层与词嵌入共用一张表，只算一次）。模型浅而词表大时，嵌入占去很大一块，"
-                "前馈网络在全模型里可能不到一半。",
+                "只看一个块里的矩阵，不算偏置：注意力 $4d^2$，前馈网络 $2rd^2$，$r$ 是内层与 $d$ 之比。"
+                "$r = 4$ 时前馈网络占 2/3。\n\n"
+                "整个模型还有偏置、归一化，以及嵌入表：词表大小 × $d$，再加 1024 个位置 × $d$（输出层与词嵌"
+                "入共用一张表，只算一次）。模型浅而词表大时，嵌入占去很大一块，前馈网络在全模型里可能不到一"
+                "半。",
                 "Of a block's matrices, attention has $4d^2$ and the feed-forward network $2rd^2$, where "
                 "$r$ is its inner width over $d$. With $r = 4$ that is 2/3.\n\n"
                 "A whole model also has biases, norms, and tables of embeddings: vocabulary × $d$ and 1024 "
@@ -554,6 +549,32 @@ print(total, f"{100 * ffn / total:.1f} %")
     ),
     check=(
         Question(
+            key="mean",
+            ask=Text(
+                "post-norm 的块以 LayerNorm 结尾。输出的第 1 行，4 个数的均值是多少？",
+                "A post-norm block ends in LayerNorm. What is the mean of the 4 numbers in the first row of "
+                "its output?",
+            ),
+            answer=("moments_y_post", 0, 0),
+            mistakes=(
+                Mistake(
+                    ("moments_y_pre", 0, 0),
+                    Text(
+                        "这是 pre-norm 的输出：最后一步是相加，没有归一化。",
+                        "That is pre-norm's output, whose last step is an addition, with no norm after it.",
+                    ),
+                ),
+                Mistake(
+                    ("moments_y_post", 0, 1),
+                    Text("这是方差。均值先被减掉了。", "That is the variance. The mean has been taken away."),
+                ),
+            ),
+            why=Text(
+                "LayerNorm 先从每一行减去这一行的均值，剩下的均值就是 0。",
+                "LayerNorm takes each row's own mean away from it, and what is left has mean 0.",
+            ),
+        ),
+        Question(
             key="stream",
             ask=Text(
                 "pre-norm：$x$ 的第 1 行第 1 个数是 «X[0,0]»，注意力写入 «a_pre[0,0]:3»，前馈网络写入 "
@@ -603,6 +624,23 @@ print(total, f"{100 * ffn / total:.1f} %")
                 (Text("不变", "it stays"), 0.0),
                 (Text("变小", "it shrinks"), -1.0),
             ),
+            mistakes=(
+                Mistake(
+                    ("zero", 0, 0),
+                    Text(
+                        "在一个块里的比例不变，可是全模型里还有嵌入，它不随层数增加。",
+                        "Within a block it stays. But the model also has embeddings, which do not grow with "
+                        "the layers.",
+                    ),
+                ),
+                Mistake(
+                    ("minus_one", 0, 0),
+                    Text(
+                        "每加一层，前馈网络都多一份，嵌入却不变。",
+                        "Every layer brings another feed-forward network, while the embeddings stay.",
+                    ),
+                ),
+            ),
             why=Text(
                 "嵌入只有一份，块却越来越多。比例从 «shallow[0,0]:1» % 升到 «deep[0,0]:1» %，"
                 "逐渐接近它在一个块里的比例 «percent_block[0,0]:1» %。",
@@ -612,11 +650,11 @@ print(total, f"{100 * ffn / total:.1f} %")
         ),
     ),
     boundary=Text(
-        "权重是手写的，这一页只说明数字怎样流过一个块。哪种顺序更容易训练，要比较真正的训练，这里看不出来。"
-        "参数多也不等于作用大，更不等于耗时多。",
-        "The weights are written by hand, and the page shows only how numbers flow through a block. Which "
-        "order trains more easily takes real training to compare. And many parameters need not mean that a "
-        "part matters more, or takes more time.",
+        "这里的参数是手写的，这一页只说明数字怎样流过一个块。哪种顺序更容易训练，要比较真正的训练，这里看不"
+        "出来。参数多也不等于作用大，更不等于耗时多。",
+        "The parameters are written by hand, and the page shows only how numbers flow through a block. "
+        "Which order trains more easily takes real training to compare. And many parameters need not mean "
+        "that a part matters more, or takes more time.",
     ),
     transfer=Transfer(
         Text(

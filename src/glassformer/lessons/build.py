@@ -114,9 +114,10 @@ LESSON = Lesson(
     slug="build",
     title=Text("造一个 GPT", "Build a GPT"),
     insight=Text(
-        "训练就是一遍遍问“下一个词元是什么”：损失是 $-\\ln p$，梯度是 $p - y$，每一步都顺着它往下走一点。",
+        "训练就是一遍遍问“下一个词元是什么”：损失是 $-\\ln p$，梯度是 $p - y$，每一步都沿着梯度的反方向走一"
+        "点，让损失变小。",
         "Training asks, over and over, which token comes next: the loss is $-\\ln p$, its gradient $p - y$, "
-        "and each step goes a little downhill.",
+        "and each step goes a little against the gradient, to a lower loss.",
     ),
     question=Text(
         "模型一开始什么也不知道。一段文字怎样教会它？我们先算清楚一步，再用你自己的文字训练一个。",
@@ -161,16 +162,27 @@ LESSON = Lesson(
         Question(
             key="direction",
             ask=Text(
-                "文字是“小猫叫小狗叫”。“小”后面一次是“猫”，一次是“狗”；模型却给“猫”«P[0,1]» 的概"
-                "率。走一步梯度下降之后，“小”后面“猫”的 logit 会怎样？",
+                "文字是“小猫叫小狗叫”。“小”后面一次是“猫”，一次是“狗”；模型却给“猫”«P[0,1]» 的概率。softmax "
+                "把分数变成概率，这里的分数叫 **logit**。走一步梯度下降之后，“小”后面“猫”的 logit 会怎样？",
                 "The text is “the cat ran the dog ran”. “the” is followed by “cat” once and by “dog” once, "
-                "and the model gives “cat” the probability «P[0,1]». After one step of gradient descent, "
-                "what has become of the logit of “cat” after “the”?",
+                "and the model gives “cat” the probability «P[0,1]». Softmax makes probabilities of scores, "
+                "which are called **logits** here. After one step of gradient descent, what has become of "
+                "the logit of “cat” after “the”?",
             ),
             answer=("raises", 0, 1),
             options=(
                 (Text("变大：文字里真的出现了“猫”", "larger: “cat” does occur in the text"), 1.0),
                 (Text("变小：给它的概率已经太高", "smaller: its probability is too high already"), 0.0),
+            ),
+            mistakes=(
+                Mistake(
+                    ("one", 0, 0),
+                    Text(
+                        "“猫”是出现了，可“小”后面只有一半是“猫”。模型给它的概率比一半多还是少？",
+                        "“cat” does occur, but only half of the time after “the”. Did the model give it "
+                        "more than half, or less?",
+                    ),
+                ),
             ),
             why=Text(
                 "两处的 $p - y$ 加在一起：一处是 $p - 1$，一处是 $p$。$p$ 超过 ½，和就是正的，往下走就要减。"
@@ -185,13 +197,13 @@ LESSON = Lesson(
         Heading(Text("五道题", "Five questions")),
         Prose(
             Text(
-                "最小的语言模型只看前一个词元：$W$ 的每一行写着，在这个词元之后，每个词元有多大的分数"
-                "（logit）。GPT 用许多层注意力来算 logit，但从 logit 往后，一切都和这里一样。\n\n"
-                "文字“小猫叫小狗叫”给出五道题：每个词元之后，下一个是什么。$X$ 的每一行挑出前一个词元，"
-                "$Y$ 的每一行标出真正的下一个。",
-                "The smallest language model looks at one token only: each row of $W$ holds the scores, or "
-                "logits, of every token after this one. A GPT works its logits out with layers of "
-                "attention, but from the logits on everything is as it is here.\n\n"
+                "最小的语言模型只看前一个词元：$W$ 的每一行写着，在这个词元之后，每个词元的 logit 是多少。"
+                "GPT 用许多层注意力来算 logit，但从 logit 往后，一切都和这里一样。\n\n"
+                "文字“小猫叫小狗叫”给出五道题：每个词元之后，下一个是什么。$X$ 的每一行挑出前一个词元，$Y$ "
+                "的每一行标出真正的下一个。",
+                "The smallest language model looks at one token only: each row of $W$ holds the logits of "
+                "every token after this one. A GPT works its logits out with layers of attention, but from "
+                "the logits on everything is as it is here.\n\n"
                 "The text “the cat ran the dog ran” asks five questions: after each token, which is next? A "
                 "row of $X$ picks the token before, a row of $Y$ marks the one that really came.",
             )
@@ -222,7 +234,7 @@ LESSON = Lesson(
                 ),
                 Shown("Y", "Y", "places", "next", "mask", 0),
             ),
-            Text("给定的和文字说的", "What is given, and what the text says"),
+            Text("给定的 $W$，和文字里的答案", "$W$ as given, and the text's answers"),
         ),
         Matrices(
             (
@@ -251,9 +263,9 @@ LESSON = Lesson(
         Heading(Text("往下走一步", "One step downhill")),
         Prose(
             Text(
-                "每道题告诉 logit 该往哪边动：给得太多的概率减下来，真正的下一个词元加上去。$P - Y$ 的每一行"
-                "加起来是 0。$G$ 把同一个前词元的各处加在一起，再除以 $n$：这就是平均损失对 $W$ 的梯度。梯度"
-                "下降从 $W$ 里减去 $η$ 倍的 $G$。",
+                "每道题告诉 logit 该往哪边动：概率给多了的减下来，真正的下一个词元加上去。$P - Y$ 的每一行加"
+                "起来是 0。$G$ 把同一个前词元的各处加在一起，再除以 $n$：这就是平均损失对 $W$ 的梯度。梯度下"
+                "降从 $W$ 里减去 $η$ 倍的 $G$。",
                 "Each question says where its logits should go: down where too much probability was given, "
                 "up for the token that came. Each row of $P - Y$ adds up to 0. $G$ adds the places that "
                 "share a token before, and divides by $n$: the gradient of the mean loss by $W$. Gradient "
@@ -282,7 +294,7 @@ LESSON = Lesson(
                 (Text("损失真正的变化 $L' - L$", "How far it really moved, $L' - L$"), ("change", 0, 0), 4),
                 (
                     Text(
-                        "梯度许诺的变化 $-η‖G‖^2$",
+                        "梯度预告的变化 $-η‖G‖^2$",
                         "How far the gradient promised, $-η‖G‖^2$",
                     ),
                     ("predicted", 0, 0),
@@ -307,12 +319,12 @@ LESSON = Lesson(
         ),
         Prose(
             Text(
-                "步子小，损失就照梯度许诺的那样降；步子大，路弯了，许诺就不作数；再大，会冲过谷底，比原来还"
-                "糟。所以真正的训练走几百上千小步，步长先升后降。",
-                "A small step lowers the loss just as the gradient promised. A larger one finds the ground "
-                "curved and gets less. A larger one still overshoots the valley and ends up worse than "
-                "before. So a real training takes hundreds of small steps, of a length that rises first and "
-                "then falls.",
+                "步子小，损失的下降就和梯度预告的差不多；步子大，坡度一路在变，预告就不准了；再大，就会冲过"
+                "谷底，甚至比原来还糟。所以真正的训练走几百上千小步，步长先升后降。",
+                "A small step lowers the loss about as much as the gradient promised. On a larger one the "
+                "slope changes on the way, and the promise no longer holds. A larger one still overshoots "
+                "the valley and may end up worse than before. So a real training takes hundreds of small "
+                "steps, of a length that rises first and then falls.",
             )
         ),
         Code(
@@ -382,6 +394,15 @@ print(f"L' {F.cross_entropy((W - 2 * W.grad)[x], y):.4f}")
             answer=("worse", 0, 0),
             options=((Text("会", "yes"), 1.0), (Text("不会", "no"), 0.0)),
             under={"eta": {(0, 0): 40.0}},
+            mistakes=(
+                Mistake(
+                    ("zero", 0, 0),
+                    Text(
+                        "看上面那张图：曲线在 40 处比在 0 处高还是低？",
+                        "See the chart above: is the curve higher at 40 than at 0?",
+                    ),
+                ),
+            ),
             why=Text(
                 "一步之后是 «L_after[0,0]:4»，之前是 «L[0,0]:4»。梯度只说往哪边走，不说能走多远。",
                 "«L_after[0,0]:4» after the step, «L[0,0]:4» before. The gradient tells where downhill is, "
@@ -414,24 +435,24 @@ print(f"L' {F.cross_entropy((W - 2 * W.grad)[x], y):.4f}")
         ),
     ),
     boundary=Text(
-        "这张表上的模型只有 16 个数，只看前一个词元，走的是最朴素的梯度下降。真正的训练用 Muon 和 AdamW，一"
-        "步看许多段文字，梯度要经过每一层传回去。损失低也不等于懂：训练损失降到底，可能只是背下来了，所以要"
-        "看留出的那一部分。一个头的权重变得整齐，说明它看哪里，没有说明模型因此才答对；那要剪掉这条边再量一"
-        "次。",
+        "这张表上的模型只有 16 个数，只看前一个词元，走的是最朴素的梯度下降。真正的训练用更讲究的步法（Muon "
+        "和 AdamW），一步看许多段文字，梯度要经过每一层传回去。损失低也不等于懂：训练损失降到底，可能只是背"
+        "下来了，所以要看留出的那一部分。一个头的权重变得整齐，说明它看哪里，没有说明模型因此才答对；那要切"
+        "断这条连接再量一次。",
         "The model of this sheet has 16 numbers, sees one token and takes plain gradient steps. A real "
-        "training uses Muon and AdamW, sees many stretches of text at a step, and carries the gradient back "
-        "through every layer. Nor is a low loss understanding: the training loss may only have learned the "
-        "text by heart, which is why some text is held out. And a head whose weights turn orderly shows "
-        "where it looks, not that the model is right because of it; for that, cut the edge and measure "
-        "again.",
+        "training steps with more care (by Muon and AdamW), sees many stretches of text at a step, and "
+        "carries the gradient back through every layer. Nor is a low loss understanding: the training loss "
+        "may only have learned the text by heart, which is why some text is held out. And a head whose "
+        "weights turn orderly shows where it looks, not that the model is right because of it; for that, "
+        "cut the connection and measure again.",
     ),
     transfer=Transfer(
         Text(
-            "你的文字有 65 种字符。训练开始时损失大约是多少？后来训练损失是 0.9，验证损失是 1.6，而且还在往"
-            "上走：这说明什么？模型在没见过的文字上，好像是在几个字符里猜？",
-            "A text has 65 different characters. What is the loss at the start, roughly? Later the training "
-            "loss is 0.9, the validation loss 1.6 and rising. What does that say, and among how many "
-            "characters does the model guess on text that it has not seen?",
+            "设你的文字有 65 种字符，一个字符算一个词元。训练开始时损失大约是多少？后来训练损失是 0.9，验证"
+            "损失是 1.6，而且还在往上走：这说明什么？模型在没见过的文字上，好像是在几个字符里猜？",
+            "A text has 65 different characters, and each is a token. What is the loss at the start, "
+            "roughly? Later the training loss is 0.9, the validation loss 1.6 and rising. What does that "
+            "say, and among how many characters does the model guess on text that it has not seen?",
         ),
         Text(
             "开始时大约是 $\\ln 65 ≈ 4.17$。两条曲线分开，说明模型开始背训练文字，学到的东西不再适用于没见过"

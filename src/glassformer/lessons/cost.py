@@ -161,6 +161,13 @@ LESSON = Lesson(
                         "Scores belong to pairs of words.",
                     ),
                 ),
+                Mistake(
+                    ("one", 0, 0),
+                    Text(
+                        "词多了一倍，要比较的词对也多了。",
+                        "With more words, there are more pairs to compare.",
+                    ),
+                ),
             ),
             why=Text(
                 "分数是 $n × n$ 个，每个要 $d$ 次乘加；混合也一样。所以是 $n^2d$，翻倍就是 4 倍。",
@@ -179,6 +186,15 @@ LESSON = Lesson(
             options=(
                 (Text("$n^2d$ 那一项", "that with $n^2d$"), 1.0),
                 (Text("$nd^2$ 那一项", "that with $nd^2$"), 0.0),
+            ),
+            mistakes=(
+                Mistake(
+                    ("one", 0, 0),
+                    Text(
+                        "别忘了系数：$2n^2d$ 和 $12nd^2$。把现在的 $n$ 和 $d$ 代进去比一比。",
+                        "Mind the factors: $2n^2d$ and $12nd^2$. Put in the $n$ and $d$ of now.",
+                    ),
+                ),
             ),
             why=Text(
                 "比的不只是 $n$ 和 $d$，前面还有系数：一项是 $2n^2d$，一项是 $12nd^2$。"
@@ -208,8 +224,16 @@ LESSON = Lesson(
         Presets(
             Text("模型", "Model"),
             (
-                Preset("gpt2", Text("GPT-2 124M，满上下文", "GPT-2 124M, full context"), model(10, 768, 12)),
-                Preset("xl", Text("GPT-2 1.5B，满上下文", "GPT-2 1.5B, full context"), model(10, 1600, 48)),
+                Preset(
+                    "gpt2",
+                    Text("GPT-2 124M，读满 1024 个词元", "GPT-2 124M, all of its 1024 tokens"),
+                    model(10, 768, 12),
+                ),
+                Preset(
+                    "xl",
+                    Text("GPT-2 1.5B，读满 1024 个词元", "GPT-2 1.5B, all of its 1024 tokens"),
+                    model(10, 1600, 48),
+                ),
                 Preset(
                     "long",
                     Text("假如 GPT-2 124M 能读 131072 个词元", "GPT-2 124M, if it could read 131072 tokens"),
@@ -252,13 +276,14 @@ LESSON = Lesson(
         Prose(
             Text(
                 "令 $2n^2d = 12nd^2$，约去 $2nd$，得 $n = 6d$。只看注意力层（没有前馈网络），是 "
-                "$2n^2d = 4nd^2$，得 $n = 2d$。大 $O$ 记号把 6 和 2 都省掉了，只告诉我们：界线和 $d$ "
-                "成正比。\n\n"
-                "远在界线左边，长度翻倍，总量差不多翻倍；远在右边，才差不多是四倍。",
+                "$2n^2d = 4nd^2$，得 $n = 2d$。大 $O$ 记号把 6 和 2 都省掉了，只告诉我们：界线和 $d$ 成正"
+                "比。\n\n"
+                "在下面的图里，远在界线左边，长度翻倍，总量差不多翻倍；远在右边，才差不多是四倍。",
                 "Put $2n^2d = 12nd^2$ and divide by $2nd$: $n = 6d$. For attention alone, without the "
                 "feed-forward network, $2n^2d = 4nd^2$ gives $n = 2d$. The $O$ notation leaves out both 6 "
-                "and 2, and says only that the border is proportional to $d$.\n\nFar left of it, twice "
-                "the length is about twice the work; only far right of it is it about four times.",
+                "and 2, and says only that the border is proportional to $d$.\n\n"
+                "In the chart below, far left of it, twice the length is about twice the work; only far "
+                "right of it is it about four times.",
             )
         ),
         Chart(
@@ -341,12 +366,14 @@ LESSON = Lesson(
         ),
         Prose(
             Text(
-                "RNN 每层每步两次 $d × d$ 的乘法（$W_h h_{t-1}$ 和 $W_x x_t$），一共 $2nd^2$，没有 $n^2$ "
-                "的项。它便宜，但必须排队；而且首词的影响要走 $n - 1$ 步才到末词，注意力一步就到。\n\n"
-                "没有 KV 缓存，每写一个词都要把前面全部重算一遍。有了缓存，只算新词，再看一遍旧的键和值。"
-                "结果不变，省下的是重复的计算。",
+                "RNN 每层每步两次 $d × d$ 的乘法（$W_h h_{t-1}$ 和 $W_x x_t$），一共 $2nd^2$，没有 $n^2$ 的"
+                "项。（按各自的习惯，RNN 的式子里向量是列，注意力的式子里向量是行。）它便宜，但必须排队；而"
+                "且首词的影响要走 $n - 1$ 步才到末词，注意力一步就到。\n\n"
+                "没有 KV 缓存，每写一个词都要把前面全部重算一遍。有了缓存，只算新词，再看一遍旧的键和值。结"
+                "果不变，省下的是重复的计算。",
                 "An RNN's layer has two $d × d$ products a step, $W_h h_{t-1}$ and $W_x x_t$: $2nd^2$ in "
-                "all, and no term with $n^2$. It is cheap, but has to queue; and what the first word says "
+                "all, and no term with $n^2$. (By custom, vectors are columns in the formulas of RNNs and "
+                "rows in those of attention.) It is cheap, but has to queue; and what the first word says "
                 "takes $n - 1$ steps to reach the last, where attention takes one.\n\n"
                 "Without a KV cache, every new word has everything before it worked out again. With one, "
                 "only the new word is, and it looks at the keys and values kept. The result is the same; "
@@ -463,20 +490,20 @@ print(f"KV cache {cost(gpt2).state_bytes * 1024 / 2**20:.2f} MiB")
     ),
     transfer=Transfer(
         Text(
-            "4 个词变成 $n$ 个词：训练时什么可以并行？生成时什么必须等？为什么代价是 $O(n^2d)$ **加** "
-            "$O(nd^2)$，而不是其中一项？",
-            "When 4 words become $n$: what is parallel in training, what must wait in generation, and why "
-            "is the cost $O(n^2d)$ **plus** $O(nd^2)$, not just one of them?",
+            "把 GPT-2 124M 的上下文从 1024 个词元加长到 8192 个，宽度和层数都不变。读完全文的运算、存下来的"
+            "注意力权重、KV 缓存，各变成几倍？",
+            "The context of GPT-2 124M grows from 1024 tokens to 8192, with width and layers as they are. "
+            "By what factor do the arithmetic of reading it all, the stored attention weights and the KV "
+            "cache grow?",
         ),
         Text(
-            "训练时整段已知，所有位置的投影、分数、混合和前馈网络都能同时算。生成时每个新词都要等前一个词。"
-            "$nd^2$ 来自每个词各自乘 $d × d$ 的矩阵，$n^2d$ 来自每对词之间的分数和混合。"
-            "两种工作都要做，哪一项为主取决于 $n$ 和 $d$ 之比，所以两项都要写。",
-            "In training the text is known, so projections, scores, mixtures and the feed-forward network "
-            "of all positions are worked out together. In generation each new word waits for the one "
-            "before. $nd^2$ comes from each word's products with $d × d$ matrices, $n^2d$ from the scores "
-            "and mixtures of each pair. Both have to be done, and which one rules depends on $n/d$: so both "
-            "are written.",
+            "长度是 8 倍。$12nd^2$ 变成 8 倍，$2n^2d$ 变成 64 倍。原来 $n = 1024$，两项之比是 $12d : 2n$ = "
+            "4.5 : 1，所以合计变成 $(4.5 · 8 + 64) / 5.5$ ≈ 18 倍：既不是 8，也不是 64。注意力权重变成 64 "
+            "倍，KV 缓存变成 8 倍。可以用上面的滑块核对：$k$ 从 10 拉到 13。",
+            "The length grows 8 times: $12nd^2$ by 8 and $2n^2d$ by 64. At $n = 1024$ the two were as "
+            "$12d : 2n$ = 4.5 : 1, so together they grow by $(4.5 · 8 + 64) / 5.5$ ≈ 18, which is neither 8 "
+            "nor 64. Attention weights grow by 64, the KV cache by 8. Check it with the sliders above: $k$ "
+            "from 10 to 13.",
         ),
     ),
 )

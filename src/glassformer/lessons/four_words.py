@@ -99,6 +99,15 @@ LESSON = Lesson(
             ),
             answer=("unequal", 0, 1),
             options=((Text("相同", "equal"), 0.0), (Text("不同", "different"), 1.0)),
+            mistakes=(
+                Mistake(
+                    ("index", 0, 0),
+                    Text(
+                        "分数确实相同，但权重还要除以自己那一行的和。",
+                        "The scores are equal, but each is divided by the sum of its own row.",
+                    ),
+                ),
+            ),
             why=Text(
                 "softmax 让每一行除以**自己这一行**的和。分数相同，只有两行的和也相同，权重才会相同。"
                 "现在页面上的两个权重是 «A[0,1]:4» 和 «A[1,0]:4»。",

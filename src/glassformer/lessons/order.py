@@ -593,22 +593,6 @@ LESSON = Lesson(
                 "«gap_rotary[0,0]:4».",
             )
         ),
-        Matrices(
-            (
-                Shown(
-                    "change_V_rotary", r"\Delta V", "tokens", "width_2", "scores", note=Text("RoPE", "RoPE")
-                ),
-                Shown(
-                    "change_V_added",
-                    r"\Delta V",
-                    "tokens",
-                    "width_2",
-                    "scores",
-                    note=Text("加上正弦编码", "sinusoids added"),
-                ),
-            ),
-            Text("有位置和没有位置，值差多少", "How the values differ from those without positions"),
-        ),
         Chart(
             Text("“猫”对“狗”的分数，RoPE", "Score of “cat” for “dog” with RoPE"),
             x="behind",
@@ -638,6 +622,13 @@ LESSON = Lesson(
                     Text(
                         "那是打乱之前的第 1 位。打乱之后站在第 1 位的，是另一个词。",
                         "That token was first before the shuffle. Another stands in 1st place now.",
+                    ),
+                ),
+                Mistake(
+                    ("two", 0, 0),
+                    Text(
+                        "看 $P$ 的第 1 行：1 在哪一列？",
+                        "See the first row of $P$: in which column is its 1?",
                     ),
                 ),
             ),
@@ -704,14 +695,19 @@ LESSON = Lesson(
         ),
     ),
     boundary=Text(
-        "正弦编码和旋转对任何整数位置都**算得出来**，第十万位也行。但算得出来，不等于模型在那里**管用**："
-        "训练时没有见过的位置和距离，模型会怎么应对，公式说了不算，只能去量。\n\n"
-        "另外，“点积只看距离”说的是 $PE$ 自己和 RoPE 的分数。训练好的模型拿它做什么，这一页没有说。",
+        "正弦编码和旋转对任何整数位置都**算得出来**，第十万位也行。但算得出来，不等于模型在那里**管用**：训"
+        "练时没有见过的位置和距离，模型会怎么应对，公式说了不算，只能去量。\n\n"
+        "另外，“点积只看距离”说的是 $PE$ 自己和 RoPE 的分数。训练好的模型拿它做什么，这一页没有说。\n\n"
+        "还有两种常用的办法，这一页没有算：**学出来的位置表**，每个位置一行参数，超出表的长度就没有数可用；"
+        "**相对偏置**（T5），按两个词相隔多远，给分数加上一个学出来的数。",
         "Sinusoids and rotations can be **computed** for any position, the hundred-thousandth as well. That "
         "does not mean that a model **works** there. What it does with positions and distances it never met "
         "in training is for no formula to say; it has to be measured.\n\n"
         "And “distance alone” holds for products of $PE$ with itself and for scores under RoPE. What a "
-        "trained model makes of them, this page does not say.",
+        "trained model makes of them, this page does not say.\n\n"
+        "Two more ways are in use and not computed here. A **learned table** has a row of parameters for "
+        "each position, and nothing past its end. A **relative bias** (T5) adds a learned number to each "
+        "score, by how far apart the two tokens are.",
     ),
     transfer=Transfer(
         Text(

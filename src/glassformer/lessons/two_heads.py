@@ -206,7 +206,8 @@ BODY = (
         )
     ),
     Formula(
-        r"O^{(h)} = \text{softmax}(\tilde{S}^{(h)})\, V^{(h)} \qquad S^{(h)} = \frac{Q^{(h)} K^{(h)\top}}{\sqrt{2}}"
+        r"S^{(h)} = \frac{Q^{(h)} K^{(h)\top}}{\sqrt{2}}"
+        r"\qquad O^{(h)} = \text{softmax}(\tilde{S}^{(h)})\, V^{(h)}"
     ),
     Formula(r"O = [\,O^{(1)} \;\; O^{(2)}\,]"),
     Presets(

@@ -59,17 +59,17 @@ LESSON = Lesson(
     axes={
         "query": (Text("查询", "query"),),
         "keys": (Text("词 1", "word 1"), Text("词 2", "word 2")),
-        "width": (Text("第 1 维", "1st"), Text("第 2 维", "2nd")),
+        "width": (Text("第 1 个数", "1st"), Text("第 2 个数", "2nd")),
     },
     predict=(
         Question(
             key="weights",
             ask=Text(
-                "输出是两个值 $v_1$、$v_2$ 的加权平均，现在的权重是 «a[0,0]» 和 «a[0,1]»。把 $v_2 = (0, 2)$ "
-                "的第 2 个数改成 4，别的都不动。$v_2$ 的权重会变成多少？",
+                "输出是两个值 $v_1$、$v_2$ 的加权平均，现在的权重是 «a[0,0]» 和 «a[0,1]»。把 $v_2$ 的第 2 个"
+                "数从 «V[1,1]:1» 改成 4，别的都不动。$v_2$ 的权重会变成多少？",
                 "The output is a weighted average of two values, $v_1$ and $v_2$, with the weights «a[0,0]» "
-                "and «a[0,1]» now. The second number of $v_2 = (0, 2)$ becomes 4, and nothing else changes. "
-                "What becomes of the weight of $v_2$?",
+                "and «a[0,1]» now. The second number of $v_2$ goes from «V[1,1]:1» to 4, and nothing else "
+                "changes. What becomes of the weight of $v_2$?",
             ),
             answer=("a", 0, 1),
             under=CHANGED,

@@ -94,6 +94,10 @@ class BuildOrder {
       text: this.text.value, probe: this.probe.value, name: name.value, size: size.value,
       steps: Number(steps.value), language: this.language,
     };
+    const bytes = new Blob([order.text]).size, n = (x) => x.toLocaleString("en");
+    if (bytes > this.mostBytes) {
+      return this.tell(speak(this.words, "too_long", { n: n(bytes), most: n(this.mostBytes) }));
+    }
     const button = this.form.querySelector("[type=submit]");
     button.disabled = true;
     try {
@@ -219,9 +223,7 @@ class BuildLab {
     this.training = part.querySelector(".build-training");
     this.find(".build-stop").addEventListener("click", () => this.stop());
     this.find(".build-again").addEventListener("click", () => {
-      this.training.hidden = true;
-      this.order.form.hidden = false;
-      this.tell("");
+      this.fresh();
       this.order.text.focus();
     });
     this.order.form.hidden = false;
@@ -238,6 +240,13 @@ class BuildLab {
     this.said = text;
   }
 
+  // Ready for an order, as before the first: another server may answer here now, which knows of none.
+  fresh() {
+    this.training.hidden = true;
+    this.order.form.hidden = false;
+    this.tell("");
+  }
+
   async poll() {
     clearTimeout(this.waiting);
     let going = true;
@@ -245,6 +254,7 @@ class BuildLab {
       const build = await buildAsk("");
       going = build !== null && ["preparing", "training", "stopping"].includes(build.state);
       if (build) this.show(build);
+      else if (this.said === this.words.unreachable) this.fresh();
     } catch {
       this.tell(this.words.unreachable);
     }

@@ -98,7 +98,7 @@ tools.addEventListener("click", (event) => {
   if (button) actions[button.dataset.do](button);
 });
 document.addEventListener("keydown", (event) => {
-  if (!(event.ctrlKey || event.metaKey) || event.target.closest("input, textarea")) return;
+  if (!(event.ctrlKey || event.metaKey) || event.target.closest("input:not([type=range], [type=radio]), textarea")) return;
   const key = event.key.toLowerCase();
   if (key !== "z" && key !== "y") return;
   event.preventDefault();

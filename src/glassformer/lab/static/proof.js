@@ -184,12 +184,14 @@ export class Proof {
     const slid = element("input", { type: "range", min: -reach, max: reach, step: reach / 80, value: String(value) });
     const set = (input, other, quiet) => {
       const x = Number(input.value);
-      if (input.value.trim() === "" || !Number.isFinite(x)) return;
+      if (input.value.trim() === "" || !Number.isFinite(x)) return false;
       other.value = input.value;
       this.edit(name, i, j, x, quiet);
+      return true;
     };
-    let sliding = false;
-    typed.addEventListener("input", () => set(typed, slid, false));
+    let sliding = false, typing = false; // one number typed is one step to undo
+    typed.addEventListener("input", () => (typing = set(typed, slid, typing) || typing));
+    typed.addEventListener("change", () => (typing = false));
     typed.addEventListener("keydown", (event) => event.key === "Enter" && this.close());
     slid.addEventListener("input", () => {
       set(slid, typed, sliding);

@@ -46,6 +46,7 @@ export class Questions {
       given = readNumber(form.querySelector("input").value);
       if (Number.isNaN(given)) return tell("", speak(this.words, "no_number"));
     }
+    form.judged = answer;
     const near = 0.5 * 10 ** -question.decimals + 1e-9;
     const right = question.options.length ? given === answer : Math.abs(given - answer) <= near;
     if (right) {
@@ -70,10 +71,20 @@ export class Questions {
     this.drawLiving(form.querySelectorAll(".why data.living"), values);
   }
 
+  // A verdict stands as long as the number that it was about.
+  forget(form) {
+    const { under, answer } = this.questions[form.dataset.question];
+    if (form.judged === undefined || Object.is(cellValue(this.valuesUnder(under), answer), form.judged)) return;
+    form.judged = undefined;
+    form.querySelector(".verdict").className = "verdict";
+    form.querySelector(".verdict").textContent = "";
+  }
+
   refresh() {
     for (const form of document.querySelectorAll("form.question")) {
       const { under, answer } = this.questions[form.dataset.question];
       form.hidden = cellValue(this.valuesNow(), answer) === undefined && cellValue(this.valuesUnder(under), answer) === undefined;
+      this.forget(form);
       if (!form.hidden) this.drawAnswer(form);
     }
   }

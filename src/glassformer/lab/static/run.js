@@ -1,7 +1,7 @@
 // A run's page follows the hand: what the form would ask of the server is asked at once, and of the answer only
 // the parts that differ take their places. The address always says what is shown.
 
-const { words } = pageData();
+const { words, mostCharacters } = pageData();
 const form = document.querySelector("#ask");
 const outer = [...form.elements].filter((field) => field.name && !field.closest("[data-part]"));
 const PAUSE = 150; // milliseconds of rest before what is being typed or dragged is asked
@@ -21,12 +21,18 @@ function say(text) {
 async function ask(address, { keep = "replace", fields = false } = {}) {
   clearTimeout(waiting);
   latest?.abort();
+  const n = [...(new URL(address, location.href).searchParams.get("text") ?? "")].length;
+  if (n > mostCharacters) { // no server takes an address of any length
+    form.removeAttribute("aria-busy");
+    return say(speak(words, "too_long", { n, most: mostCharacters }));
+  }
   const mine = (latest = new AbortController());
   form.setAttribute("aria-busy", "true");
   const patience = setTimeout(() => say(words.working), 400);
   try {
     const response = await fetch(address, { signal: mine.signal });
     const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (!fresh.querySelector("main")) return say(fresh.body.textContent.trim() || words.offline); // a line of text
     show(fresh, fields);
     // The server says shortest what its answer shows.
     const shown = fresh.querySelector("#ask"), here = shown ? `${form.getAttribute("action")}?${shown.dataset.shows}` : address;

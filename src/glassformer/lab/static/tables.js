@@ -76,7 +76,8 @@ export class MatrixTable {
     if (this.small) td.title = text; // too small to hold it
     else if (change !== null && Number.isFinite(change)) {
       const small = document.createElement("small");
-      small.textContent = `${change > 0 ? "+" : ""}${formatNumber(change, this.decimals, true)}`;
+      const size = formatNumber(change, this.decimals, true);
+      small.textContent = size === "0" ? "≈0" : change > 0 ? `+${size}` : size;
       td.append(small);
     }
   }
