@@ -223,7 +223,7 @@ def test_a_run_that_goes_while_it_is_open_is_told(chromium, served, folder):
     page = chromium.new_page()
     page.goto(served + run("zh", "short-lived", text="abc"))
     shutil.rmtree(folder / "short-lived")
-    page.locator("[name=query][value='1']").check(force=True)
+    page.locator("[name=query][value='1']").click(force=True)
     expect(page.locator("h1")).to_have_text("这个模型不在了")
     page.close()
 

@@ -1,5 +1,6 @@
 """The lab: its server, and its pages as files."""
 
+import os
 import socket
 from pathlib import Path
 
@@ -41,6 +42,8 @@ def lab(runs: Path | None, folder: Path | None, host: str, port: int, device: st
 
         click.echo(export(folder))
         return
+    runs = Path("runs") if runs is None else runs
+    _require_runs(runs)
     with _listening(host, port) as listener:
         import uvicorn
 
@@ -50,10 +53,11 @@ def lab(runs: Path | None, folder: Path | None, host: str, port: int, device: st
 
         choose_device(device)  # refused now, not when the first run is opened
         port = listener.getsockname()[1]
-        app = create_app(runs or Path("runs"), host=host, port=port, trains=is_loopback(host), device=device)
+        app = create_app(runs, host=host, port=port, trains=is_loopback(host), device=device)
         settings = uvicorn.Config(
             app,
             log_config=None,
+            log_level="error",  # what a stranger sends is no news for who started the lab
             access_log=False,
             ws="none",
             server_header=False,
@@ -65,17 +69,30 @@ def lab(runs: Path | None, folder: Path | None, host: str, port: int, device: st
         uvicorn.Server(settings).run(sockets=[listener])
 
 
+def _require_runs(folder: Path) -> None:
+    """UserError for what cannot be a folder of runs. One that is not there yet may come."""
+    from ..store.run import Run
+
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file; name the folder that holds the runs")
+    if folder.is_dir() and Run(folder).exists():
+        raise UserError(f"{folder} is a run itself; name the folder that holds it: {folder.resolve().parent}")
+
+
 def _listening(host: str, port: int) -> socket.socket:
     """A socket there. Raises UserError for a port that is taken and an address that is not this machine's."""
     try:
         family, *_, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         return socket.create_server(address[:2], family=family)
-    except socket.gaierror as error:
-        raise UserError(f"--host {host}: {error.strerror}") from None
-    except OSError as error:
+    except (socket.gaierror, UnicodeError):  # UnicodeError: a label that no name may have
         raise UserError(
-            f"cannot listen at {host}, port {port}: {error.strerror}; "
-            "--port names another port, and 0 any free one"
+            f"--host {host[:80]!r} is no address of this machine; "
+            "127.0.0.1 listens to this machine alone, 0.0.0.0 to all that reach it"
+        ) from None
+    except OSError as error:
+        reason = error.strerror if error.errno is None else os.strerror(error.errno)
+        raise UserError(
+            f"cannot listen at {host}, port {port}: {reason}; --port names another port, and 0 any free one"
         ) from None

@@ -25,9 +25,6 @@ Backend = Literal["auto", "reference", "fused"]
 WEIGHT_NAMES = ("mask", "scores", "weights")
 """Tap names that the fused path cannot serve."""
 
-SHORT = 256
-"""Up to so many tokens a CPU trains faster by `_causal_products` than with the fused kernel."""
-
 
 def attend(
     q: Tensor,
@@ -51,8 +48,7 @@ def attend(
 
     Backend "reference" computes scores, weights and output one after the other, the softmax in float32 at
     least; "fused" hands all to `scaled_dot_product_attention`, which never shows the weights; "auto" is
-    fused unless `tap` wants the mask, scores or weights, which takes the reference path, or, where that is
-    quicker, the same formula in three operations.
+    fused unless `tap` wants the mask, scores or weights, which takes the reference path.
 
     Raises ValueError for shapes that do not fit, a mask that is no boolean, and a tap on a fused path.
     """
@@ -61,11 +57,15 @@ def attend(
     wants_weights = tap is not None and any(tap.wants(name) for name in WEIGHT_NAMES)
     if wants_weights and backend == "fused":
         raise ValueError("the fused backend never forms scores or weights: tap them with 'reference'")
-    if backend == "auto" and bias is None and mask == "causal" and q.shape[-2] == k.shape[-2]:
-        wants_scores = tap is not None and (tap.wants("mask") or tap.wants("scores"))
-        trains = q.device.type == "cpu" and q.shape[-2] <= SHORT and torch.is_grad_enabled()
-        if (wants_weights and not wants_scores) or (trains and not wants_weights):
-            return _causal_products(q, k, v, scale, dropout, tap if wants_weights else None)
+    only_weights = wants_weights and not (tap is None or tap.wants("mask") or tap.wants("scores"))
+    if (
+        backend == "auto"
+        and only_weights
+        and mask == "causal"
+        and bias is None
+        and q.shape[-2] == k.shape[-2]
+    ):
+        return _causal_weights(q, k, v, scale, dropout, tap)
     if backend == "reference" or wants_weights:
         return _reference(q, k, v, mask, scale, bias, dropout, tap)
     return _fused(q, k, v, mask, scale, bias, dropout)
@@ -133,24 +133,22 @@ def _fused(
     return out.masked_fill(nowhere, 0)
 
 
-def _causal_products(
-    q: Tensor, k: Tensor, v: Tensor, scale: float, dropout: float, tap: Tap | None = None
-) -> Tensor:
-    """The formula in three operations over all heads, for a causal mask and as many keys as queries."""
+def _causal_weights(q: Tensor, k: Tensor, v: Tensor, scale: float, dropout: float, tap: Tap | None) -> Tensor:
+    """The reference for a causal mask and as many keys as queries, when nobody asks for scores: in three
+    operations over all heads, without a gradient in the memory of the weights alone."""
     n = q.shape[-2]
     k, v = _share_heads(q, k), _share_heads(q, v)
     q_Bnd, k_Bnd, v_Bnd = (x.reshape(-1, n, x.shape[-1]) for x in (q, k, v))  # B: batch and heads together
     future = q.new_full((n, n), -math.inf).triu(1)
     scores_Bnn = torch.baddbmm(future, q_Bnd, k_Bnd.transpose(1, 2), alpha=scale)
-    if torch.is_grad_enabled():
-        weights_Bnn = scores_Bnn.softmax(-1)
-    else:  # weights may be most of the memory there is: they take the place of the scores
-        weights_Bnn = torch.softmax(scores_Bnn, -1, out=scores_Bnn)
+    scores_Bnn = scores_Bnn.to(torch.promote_types(scores_Bnn.dtype, torch.float32))
+    out = None if torch.is_grad_enabled() else scores_Bnn
+    weights = torch.softmax(scores_Bnn, -1, out=out).view(*q.shape[:-1], n)
     if tap is not None:
-        weights_Bnn = tap("weights", weights_Bnn.view(*q.shape[:-1], n)).view(-1, n, n)
+        weights = tap("weights", weights)
     if dropout > 0:
-        weights_Bnn = F.dropout(weights_Bnn, dropout)
-    return (weights_Bnn @ v_Bnd).view(*q.shape[:-1], v.shape[-1])
+        weights = F.dropout(weights, dropout)
+    return (weights.reshape(-1, n, n).to(v.dtype) @ v_Bnd).view(*q.shape[:-1], v.shape[-1])
 
 
 def _share_heads(q: Tensor, kv: Tensor) -> Tensor:
