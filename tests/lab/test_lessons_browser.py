@@ -90,7 +90,7 @@ def test_the_script_draws_what_the_static_page_shows(opened, number, language):
         "data.living", living
     )
     svg = "all => all.map(s => s.innerHTML)"
-    shape = re.compile(r"></(line|polyline|circle)>")
+    shape = re.compile(r"></(line|polyline|circle|rect|path)>")
     drawn, written = (
         [shape.sub("/>", x) for x in p.eval_on_selector_all("svg", svg)] for p in (live, static)
     )

@@ -13,7 +13,7 @@ EDITS = 12
 
 
 def edits_of(sheet, rng):
-    """Given matrices with some cells changed, at times to what cannot be computed, as the page carries them."""
+    """Given matrices as the page carries them, some cells changed, at times to what cannot be computed."""
     given = {}
     consts = [matrix for matrix in sheet.matrices if matrix.op == "const"]
     for matrix in rng.sample(consts, rng.randint(1, len(consts))):

@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ..lessons.lesson import Block, Chart, Edits, Lesson, Presets, Question
-from . import marks
+from . import flows, marks
 from .words import LANGUAGES, LOCALES, NAMES, WORDS, Language, say
 from .writer import Writer
 
@@ -53,7 +53,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(mathematics=marks.mathematics, living=marks.living, kind=kind_of)
+    environment.globals.update(
+        mathematics=marks.mathematics,
+        living=marks.living,
+        kind=kind_of,
+        flow_height=flows.height,
+        flow_drawing=flows.drawing,
+    )
     return environment
 
 

@@ -17,7 +17,7 @@ from ..glass.page import look
 from ..glass.pictures import picture
 from ..glass.proof import prove
 from ..glass.report import signed
-from ..models import Decoder, RecurrentLM
+from ..models import Bert, Decoder, RecurrentLM
 from . import pages, reading
 from .changes import parsed
 from .numbers import number, shade
@@ -85,7 +85,7 @@ def run_page(opened: Opened, ask: Ask, language: Language) -> Answer:
     error, values = None, dict[str, Any]({"shown": None, "told": None})
     try:
         if isinstance(opened.model, RecurrentLM):
-            raise reading.TooMuch("recurrent", command=f"glassformer look {opened.name} TEXT")
+            raise Told("recurrent", command=f"glassformer look {opened.name} TEXT")
         sampler = Sampler(ask.temperature, ask.top_k, ask.top_p)
         if ask.text:
             values = _values(opened, ask, sampler, language)
@@ -133,7 +133,7 @@ def _gap(language: Language) -> str:
 
 
 def _machine(opened: Opened, language: Language) -> Markup:
-    if isinstance(opened.model, RecurrentLM):
+    if not isinstance(opened.model, Decoder | Bert):
         return Markup("")
     c = opened.model.config
     n_parameters = f"{sum(p.numel() for p in opened.model.parameters()):,}"

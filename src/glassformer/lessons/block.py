@@ -8,6 +8,8 @@ from .lesson import (
     Chart,
     Code,
     Facts,
+    Flow,
+    Flows,
     Formula,
     Heading,
     Lesson,
@@ -24,6 +26,9 @@ from .lesson import (
     Text,
     Transfer,
 )
+
+ATTENTION = Text("注意力", "attention")
+FFN = Text("前馈网络", "feed-forward")
 
 W_O: list[list[float]] = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0.5, 0], [0, 1, 0, 0.5]]
 W_2: list[list[float]] = [
@@ -321,6 +326,20 @@ LESSON = Lesson(
             r"\text{pre:}\quad x' = x + \text{Attn}(\text{LN}(x)) \qquad y = x' + \text{FFN}(\text{LN}(x'))"
         ),
         Formula(r"\text{FFN}(x) = \text{ReLU}(x W_1 + b_1)\, W_2 + b_2"),
+        Flows(
+            Text("整个块，自下而上", "The whole block, from bottom to top"),
+            (
+                Flow(
+                    Text("post-norm（2017）", "post-norm (2017)"),
+                    ("x", ATTENTION, "+", "LayerNorm", FFN, "+", "LayerNorm", "y"),
+                ),
+                Flow(
+                    Text("pre-norm（现在常用）", "pre-norm (usual today)"),
+                    ("x", "LayerNorm", ATTENTION, "+", "LayerNorm", FFN, "+", "y"),
+                    skips=3,
+                ),
+            ),
+        ),
         Matrices(
             (
                 Shown("X", "X", "tokens"),

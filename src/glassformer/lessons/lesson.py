@@ -147,6 +147,24 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Flow:
+    """What a row goes through from bottom to top. A node "+" adds what came into the node `skips` before it:
+    the residual."""
+
+    title: Text
+    nodes: tuple[Label, ...]
+    skips: int = 2
+
+
+@dataclass(frozen=True)
+class Flows:
+    """Drawings of flows, side by side."""
+
+    title: Text
+    flows: tuple[Flow, ...]
+
+
+@dataclass(frozen=True)
 class Code:
     """A program of ours that prints the page's numbers, and what it prints (a test runs it)."""
 
@@ -205,9 +223,22 @@ class Question:
 
 
 Block = (
-    Prose | Heading | Formula | Matrices | Slider | Presets | Query | Sentence | Chart | Code | Ledger | Facts
-    | Live | Question
-)  # fmt: skip
+    Prose
+    | Heading
+    | Formula
+    | Matrices
+    | Slider
+    | Presets
+    | Query
+    | Sentence
+    | Chart
+    | Flows
+    | Code
+    | Ledger
+    | Facts
+    | Live
+    | Question
+)
 
 
 @dataclass(frozen=True)
