@@ -42,6 +42,16 @@ SHEET.normal("K", N, "d_k", "seed_K")
 SHEET.slice("k_1", "K", rows=(0, 1))
 SHEET.transpose("K_T", "K")
 SHEET.matmul("s", "q", "K_T")
+
+# The first components of both as pictures of one size, 0 where d_k has no more.
+PICTURED = 64
+SHEET.range("component", PICTURED)
+SHEET.less("there_T", "component", "d_k")
+SHEET.transpose("there", "there_T")
+SHEET.normal("q_first", 1, PICTURED, "seed")
+SHEET.normal("k_first", 1, PICTURED, "seed_K")
+SHEET.mul("q_pictured", "q_first", "there")
+SHEET.mul("k_pictured", "k_first", "there")
 SHEET.div("s_scaled", "s", "root")
 
 
@@ -274,11 +284,12 @@ LESSON = Lesson(
         ),
         Matrices(
             (
-                Shown("q", "q", "query", kind="scores", small=True),
-                Shown("k_1", "k_1", "key", kind="scores", small=True),
+                Shown("q_pictured", "q", "query", kind="scores", small=True),
+                Shown("k_pictured", "k_1", "key", kind="scores", small=True),
             ),
             Text(
-                "抽出来的查询和第 1 个键，每格一个分量", "The query and key 1 as sampled, a cell a component"
+                "抽出来的查询和第 1 个键，每格一个分量，最多画 64 个",
+                "The query and key 1 as sampled, a cell a component, 64 at most",
             ),
         ),
         Matrices(
