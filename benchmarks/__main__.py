@@ -1,6 +1,6 @@
 """All benchmarks, one after the other."""
 
-from . import busy, decoding, looking, startup, time_to_loss, training
+from . import busy, decoding, decoding_memory, looking, startup, time_to_loss, training, word2vec
 
-for benchmark in (startup, training, busy, time_to_loss, decoding, looking):
+for benchmark in (startup, training, busy, time_to_loss, decoding, decoding_memory, looking, word2vec):
     benchmark.main()

@@ -16,6 +16,7 @@ import pytest
 from conftest import SMALL, TEXT
 from glassformer.__main__ import main
 from glassformer.cli import cli
+from glassformer.decoding.kernel import kernel
 
 SETTINGS = [*SMALL, "eval_every=5"]
 
@@ -79,6 +80,39 @@ def test_from_a_text_to_a_page(glassformer: Callable[..., Ended], text_file: Pat
     assert told.code == 0
     assert "step-10" in told.out
     assert "feed-forward" in told.out
+
+
+@pytest.fixture(scope="session")
+def lstm_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recurrent run of 10 steps; not to be changed."""
+    from glassformer.training.train import train
+
+    folder = tmp_path_factory.mktemp("lstm")
+    (folder / "text.txt").write_text(TEXT, encoding="utf-8", newline="\n")
+    settings = {"context": 8, "d_model": 16, "batch_size": 4, "sample": 0, "steps": 10, "eval_every": 5}
+    return train(folder / "text.txt", folder / "runs" / "cat", model="lstm", **settings)
+
+
+def test_recurrent_networks_go_all_the_way_too(
+    glassformer: Callable[..., Ended], text_file: Path, tmp_path: Path
+) -> None:
+    shape = ["context=8", "d_model=16", "batch_size=4", "sample=0", "eval_every=5"]
+    for model in ("rnn", "lstm", "gru"):
+        trained = glassformer("train", text_file, "--model", model, "--steps", 6, "--out", model, *shape)
+        assert trained.code == 0, trained.err
+        assert glassformer("train", "--resume", model, "--steps", 10).code == 0
+        written = glassformer("generate", model, "--prompt", "the c", "--tokens", 20, "--seed", 1)
+        assert written.out.startswith("the c")
+        measured = glassformer("eval", model, text_file)
+        assert f"{len(TEXT):,} tokens, {len(TEXT.encode()):,} bytes" in measured.out
+        looked = glassformer("look", model, "猫看老鼠", "-o", "look.html", "--layer", 0, "--generate", 2)
+        assert looked.out == "look.html\n"
+        assert 'alt="L1 hidden"' in (tmp_path / "look.html").read_text(encoding="utf-8")
+        told = glassformer("info", model, "--checkpoint", "last")
+        assert "family recurrent" in told.out
+        assert "bytes of state after any text" in told.out
+    tuned = glassformer("train", "--from", "gru", text_file, "--out", "tuned", "--steps", 2, "sample=0")
+    assert tuned.code == 0, tuned.err
 
 
 def test_a_finished_run_says_so_and_goes_on_only_with_more_steps(
@@ -289,6 +323,20 @@ MISTAKES = [
     (["look", "RUN", "the", "--layer", "-1"], "-1 is not in the range x>=0"),
     (["info", "nowhere"], "nowhere: no such run folder"),
     (["inform"], "No such command 'inform'"),
+    (["train", "TEXT", "--model", "elman"], "'elman' is not one of 'gpt', 'rnn', 'lstm', 'gru'"),
+    (["train", "TEXT", "--model", "lstm", "n_heads=2"], "unknown setting 'n_heads'"),
+    (["train", "TEXT", "--model", "lstm", "--recipe", "gpt2"], "a new GPT can have a recipe"),
+    (["train", "TEXT", "model=lstm"], "model is an option; write --model lstm"),
+    (["train", "--from", "LSTM", "TEXT", "--model", "gru"], "leave out --preset, --recipe and --model"),
+    (["train", "--resume", "LSTM", "--model", "gru"], "--resume takes all from the run folder"),
+    (["effect", "LSTM", "the"], "the model is recurrent: it has no attention, and so no edges to measure"),
+    (["look", "LSTM", "the", "--head", "0"], "a recurrent model has no heads"),
+    (["look", "LSTM", "the", "--proof", "0.0.1.0"], "a recurrent model has no heads"),
+    (["look", "LSTM", "the", "--npz", "w.npz"], "it has no attention, and so no weights to save"),
+    (["look", "LSTM", "the", "--beside-text", "cat"], "a recurrent model has no heads"),
+    (["look", "RUN", "the", "--beside-run", "LSTM"], "it has no attention, and so no heads to show"),
+    (["look", "LSTM", "the", "--layer", "2"], "layer 2 is not there: the model has layers 0 to 1"),
+    (["export", "LSTM", "out"], "no family of transformers has this shape"),
 ]
 
 
@@ -298,11 +346,12 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     words: list[str],
     message: str,
     run_folder: Path,
+    lstm_folder: Path,
     text_file: Path,
     tmp_path: Path,
 ) -> None:
     (tmp_path / "DIR").mkdir()
-    names = {"RUN": str(run_folder), "TEXT": str(text_file)}
+    names = {"RUN": str(run_folder), "LSTM": str(lstm_folder), "TEXT": str(text_file)}
     before = sorted(tmp_path.rglob("*"))
     ended = glassformer(*(names.get(word, word) for word in words))
     assert ended.code == 2, ended
@@ -371,3 +420,46 @@ def test_a_reader_that_has_gone_is_no_error(run_folder: Path) -> None:
     ended = subprocess.run(["bash", "-c", words], capture_output=True, check=False)
     assert len(ended.stdout) == 5
     assert ended.stderr == b""
+
+
+@pytest.mark.skipif(kernel() is None, reason="no C compiler here")
+@pytest.mark.parametrize("samples", [1, 2])
+def test_int8_weights_say_what_they_cost(
+    glassformer: Callable[..., Ended], run_folder: Path, samples: int
+) -> None:
+    words = ("--prompt", "the c", "--tokens", 12, "--temperature", 0, "--samples", samples)
+    exact = glassformer("generate", run_folder, *words)
+    assert "int8" not in exact.err
+    ended = glassformer("generate", run_folder, *words, "--weights", "int8")
+    assert ended.code == 0
+    assert "the c" in ended.out
+    found = re.search(
+        r"^int8 weights: (\d\.\d{4}) nats per token above float32, the same likeliest token "
+        r"(\d+) of (\d+) times, over this text$",
+        ended.err,
+        re.MULTILINE,
+    )
+    assert found, ended.err
+    assert float(found[1]) < 0.01
+    assert 0.8 * int(found[3]) <= int(found[2]) <= int(found[3])
+
+
+@pytest.mark.skipif(kernel() is None, reason="no C compiler here")
+def test_int8_weights_are_measured(
+    glassformer: Callable[..., Ended], run_folder: Path, text_file: Path
+) -> None:
+    losses = []
+    for weights in ("float32", "int8"):
+        ended = glassformer("eval", run_folder, text_file, "--weights", weights, "--json")
+        losses.append(json.loads(ended.out)["loss"])
+    assert losses[0] != losses[1] == pytest.approx(losses[0], abs=0.01)
+
+
+def test_int8_weights_without_a_compiler_are_one_line(
+    glassformer: Callable[..., Ended], run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glassformer.decoding.prepare.kernel", lambda: None)
+    for words in (("generate", run_folder), ("eval", run_folder, "-")):
+        ended = glassformer(*words, "--weights", "int8")
+        assert (ended.code, ended.out) == (2, "")
+        assert re.fullmatch(r"glassformer: int8 weights need a C compiler .*\n", ended.err)

@@ -11,18 +11,21 @@ import glassformer
 
 ROOT = Path(glassformer.__file__).parent
 LAYERS = [
-    {"errors", "config", "device", "output", "terminal"},
-    {"nn"},
+    {"errors", "config", "device", "output", "terminal", "threads"},
+    {"nn", "sheet"},
     {"models"},
     {"data"},
     {"store"},
     {"decoding", "glass", "hub"},
     {"training"},
+    {"lessons"},
+    {"lab"},
     {"cli", "demo", "__main__"},
 ]
+HEAVY = {"torch", "numpy", "matplotlib", "fastapi", "jinja2", "uvicorn"}
 PUBLIC = (
     "GPT GPTConfig Sampler Subject Trace UserError __version__ "
-    "compare effect evaluate generate generate_batch lens load look resume stream trace train"
+    "compare effect evaluate generate generate_batch int8 lens load look resume stream trace train word_vectors"
 )
 
 
@@ -69,7 +72,7 @@ def test_imports_run_one_way(path):
 
 def test_every_file_is_read_and_imports_are_found():
     assert len(FILES) > 40
-    named = {("models",), ("nn", "state"), ("decoding", "samplers")}
+    named = {("models",), ("nn", "state"), *(("decoding", part) for part in ("pace", "prepare", "samplers"))}
     assert set(imports(ROOT / "decoding" / "loop.py")) == named
     assert {("__version__",), ("config",), ("store", "tensors")} <= set(imports(ROOT / "store" / "run.py"))
 
@@ -83,16 +86,18 @@ def test_every_file_is_read_and_imports_are_found():
     ],
 )
 def test_importing_loads_no_torch(code):
-    assert not {"torch", "numpy", "matplotlib"} & loaded(code)[0]
+    assert not HEAVY & loaded(code)[0]
 
 
-@pytest.mark.parametrize("arguments", [[], ["train"], ["generate"], ["eval"], ["look"], ["info"], ["demo"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["train"], ["generate"], ["eval"], ["look"], ["info"], ["demo"], ["lab"], ["neighbours"]]
+)
 def test_help_loads_no_torch(arguments):
     code = (
         "from glassformer.__main__ import main\ntry: main()\nexcept SystemExit as end: assert end.code == 0"
     )
     modules, out = loaded(code, *arguments, "--help")
-    assert not {"torch", "numpy", "matplotlib"} & modules
+    assert not HEAVY & modules
     assert "Usage:" in out
 
 

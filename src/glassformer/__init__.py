@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .decoding.prepare import int8
     from .decoding.samplers import Sampler
     from .decoding.text import generate, generate_batch, stream
     from .errors import UserError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .hub.folder import load
     from .models import GPT, GPTConfig
     from .training.evaluate import evaluate
+    from .store.vectors import word_vectors
     from .training.train import resume, train
 
 # Loaded on first use: torch takes a second to import, and `--help` needs none of it.
@@ -37,6 +39,7 @@ _HOMES = {
     "evaluate": "training.evaluate",
     "generate": "decoding.text",
     "generate_batch": "decoding.text",
+    "int8": "decoding.prepare",
     "load": "hub.folder",
     "lens": "glass.compare",
     "look": "glass.page",
@@ -44,6 +47,7 @@ _HOMES = {
     "stream": "decoding.text",
     "trace": "glass.trace",
     "train": "training.train",
+    "word_vectors": "store.vectors",
 }
 
 __all__ = [
@@ -59,6 +63,7 @@ __all__ = [
     "evaluate",
     "generate",
     "generate_batch",
+    "int8",
     "lens",
     "load",
     "look",
@@ -66,6 +71,7 @@ __all__ = [
     "stream",
     "trace",
     "train",
+    "word_vectors",
 ]
 
 

@@ -32,7 +32,7 @@ def demonstrate(out: Path, steps: int | None = None) -> None:
             console.print(f"training on the topics of Python's manual; Ctrl-C stops and keeps {out}")
             train(text, out, steps=steps or STEPS)
     opened = Run(out).checkpoint()
-    model, tokenizer = opened.decoder(), opened.tokenizer()
+    model, tokenizer = opened.language_model(), opened.tokenizer()
     click.echo(f"\nA sample after “{PROMPT}”:\n")
     click.echo(PROMPT + generate(model, tokenizer, PROMPT, tokens=300, temperature=0.6, seed=1))
     page = out / "look.html"

@@ -7,7 +7,16 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassformer.data.batches import IGNORE, Batch, Windows, in_order, windows_at
+from glassformer.data.batches import (
+    IGNORE,
+    STRETCH,
+    Batch,
+    Streams,
+    Windows,
+    in_order,
+    in_streams,
+    windows_at,
+)
 
 sizes = given(n=st.integers(9, 200), context=st.integers(1, 8), seed=st.integers(0, 5))
 
@@ -129,3 +138,86 @@ def test_targets_that_do_not_count_are_not_counted():
     batch = Batch(torch.zeros(2, 3).long(), torch.tensor([[1, IGNORE, 0], [IGNORE] * 3]))
     assert batch.n_targets == batch.to(torch.device("cpu")).n_targets == 2
     assert IGNORE == -100  # what torch leaves out by default
+
+
+streams = given(
+    n=st.integers(9, 400), context=st.integers(1, 8), rows=st.integers(1, 5), seed=st.integers(0, 3)
+)
+
+
+@settings(derandomize=True, deadline=None)
+@streams
+def test_each_row_of_a_stream_goes_on_where_it_was(n, context, rows, seed):
+    source = Streams(tokens(n), context, seed)
+    per_epoch, before = source.per_epoch(rows), None
+    for step in range(3 * per_epoch):
+        batch = source.batch(step, rows)
+        assert batch.fresh == (step % per_epoch == 0)
+        assert torch.equal(batch.targets, batch.inputs + 1)
+        assert torch.equal(batch.inputs[:, 1:], batch.targets[:, :-1])
+        assert batch.targets.max() < n
+        if not batch.fresh:
+            assert torch.equal(batch.inputs[:, 0], before.targets[:, -1])
+        before = batch
+
+
+@settings(derandomize=True, deadline=None)
+@streams
+def test_an_epoch_of_streams_takes_no_target_twice_and_nearly_all(n, context, rows, seed):
+    source = Streams(tokens(n), context, seed)
+    per_epoch = source.per_epoch(rows)
+    if rows * context > n - 1:
+        return  # too short for that
+    for epoch in range(2):
+        steps = range(epoch * per_epoch, (epoch + 1) * per_epoch)
+        targets = torch.cat([source.batch(step, rows).targets.flatten() for step in steps]).tolist()
+        assert len(set(targets)) == len(targets) > n - 1 - rows * context
+
+
+@pytest.mark.parametrize(("micros", "size"), [(1, 6), (2, 3), (3, 2), (6, 1)])
+def test_micro_batches_of_streams_are_the_rows_of_one_batch(micros, size):
+    source = Streams(tokens(500), 4, 5)
+    for step in (0, 7, 19, 20, 41):
+        parts = [source.batch(step, size, micro=i, micros=micros) for i in range(micros)]
+        whole = Streams(tokens(500), 4, 5).batch(step, 6)
+        assert torch.equal(torch.cat([part.inputs for part in parts]), whole.inputs)
+        assert {part.fresh for part in parts} == {whole.fresh}
+
+
+def test_epochs_and_seeds_of_streams_differ_in_offset():
+    source = Streams(tokens(100), 8)
+    assert source.per_epoch(3) == 4
+    offsets = [int(source.batch(4 * epoch, 3).inputs.min()) for epoch in range(100)]
+    assert set(offsets) == set(range(4))
+
+
+def test_streams_need_a_window():
+    with pytest.raises(ValueError, match="8 tokens are too few: one window of context 8 needs 9"):
+        Streams(tokens(8), 8)
+
+
+@pytest.mark.parametrize("n", [2, 9, 10, 1024, 1025, 2048, 2049, 5000])
+@pytest.mark.parametrize("rows", [1, 4])
+def test_stretches_have_every_target_once(n, rows):
+    batches = list(in_streams(tokens(n), 7, rows))
+    stretches = max(1, min(rows, (n - 1) // STRETCH))
+    assert {len(batch.inputs) for batch in batches} == {stretches}
+    assert [batch.fresh for batch in batches] == [True] + [False] * (len(batches) - 1)
+    seen = torch.cat([batch.targets for batch in batches], 1)
+    inputs = torch.cat([batch.inputs for batch in batches], 1)
+    assert sorted(seen[seen != IGNORE].tolist()) == list(range(1, n))
+    assert torch.equal(inputs[seen != IGNORE], seen[seen != IGNORE] - 1)
+    for row in seen:
+        counted = row[row != IGNORE]
+        assert torch.equal(counted, counted[0] + torch.arange(len(counted)))
+
+
+def test_a_part_of_a_long_text_is_the_beginnings_of_its_stretches():
+    batches = list(in_streams(tokens(5000), 64, 4, most=1000))
+    assert [int(first) for first in batches[0].inputs[:, 0]] == [0, 1250, 2500, 3750]
+    assert sum(batch.n_targets for batch in batches) == 1000
+    assert [batch.inputs.shape[1] for batch in batches] == [64, 64, 64, 58]
+
+
+def test_nothing_to_predict_is_no_stretch():
+    assert list(in_streams(tokens(1), 4, 3)) == []

@@ -61,7 +61,7 @@ def opened(chromium, tmp_path):
 def cat():
     tokenizer = CharTokenizer(TEXT)
     model = make(tokenizer)
-    weights = trace(model, tokenizer.encode(TEXT), "blocks.*.attention.weights")
+    weights = trace(model, tokenizer.encode(TEXT), "blocks.*.attention.*")  # scores too, as the page does
     return look(model, tokenizer, TEXT, **BOTH), weights
 
 

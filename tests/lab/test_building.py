@@ -78,7 +78,7 @@ def test_a_training_from_start_to_end(client, tmp_path):
 
     run = Run(tmp_path / "runs" / state["run"])
     last = run.checkpoint("last")
-    model, tokenizer = last.decoder(), last.tokenizer()
+    model, tokenizer = last.language_model(), last.tokenizer()
     assert state["vocabulary"] == tokenizer.vocab_size
     ids = tokenizer.encode(PROBE_TEXT).tolist()
     traced = trace(model, ids, "blocks.*.attention.weights")

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassformer.nn.state import KVState
+from glassformer.nn.state import HiddenState, KVState
 
 LAYERS, HEADS, D = 2, 2, 3
 
@@ -117,3 +117,32 @@ def test_no_state_ever_disturbs_another(steps, capacity):
         states.append((state, expected))
     for state, expected in states * 2:
         assert torch.equal(held(state), expected)
+
+
+def hidden(cell, b=3):
+    parts = torch.randn(2 if cell else 1, LAYERS, b, D, generator=torch.Generator().manual_seed(1))
+    return HiddenState(*parts, length=7)
+
+
+@pytest.mark.parametrize("cell", [False, True])
+def test_a_hidden_state_is_a_value_too(cell):
+    state, rows = hidden(cell), torch.tensor([2, 0, 2, 1])
+    before = [part.clone() for part in state.parts]
+    chosen = state.reorder(rows)
+    assert (state.batch, chosen.batch, chosen.length) == (3, 4, 7)
+    assert len(state.parts) == len(chosen.parts) == 1 + cell
+    for old, new in zip(before, chosen.parts, strict=True):
+        assert torch.equal(new, old[:, rows])
+        new.zero_()
+    assert all(torch.equal(a, b) for a, b in zip(state.parts, before, strict=True))
+    halves = [state.part(i, 1) for i in range(LAYERS)]
+    joined = HiddenState.joined(halves)
+    assert joined.length == 7
+    assert all(torch.equal(a, b) for a, b in zip(joined.parts, state.parts, strict=True))
+
+
+def test_no_gradient_flows_back_through_a_detached_state():
+    state = HiddenState(*(part.requires_grad_() for part in hidden(True).parts), length=7)
+    assert all(part.requires_grad for part in state.reorder(torch.tensor([0])).parts)
+    assert not any(part.requires_grad for part in state.detach().parts)
+    assert state.detach().length == 7

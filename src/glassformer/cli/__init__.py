@@ -8,6 +8,7 @@ from .lab import lab
 from .looking import effect, look
 from .running import eval, generate, info
 from .training import demo, train
+from .vectors import analogy, map_, neighbours, vectors
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -24,4 +25,6 @@ def cli() -> None:
 
 
 for verb in (train, generate, eval, look, effect, info, import_, export, demo, lab):
+    cli.add_command(verb)
+for verb in (neighbours, analogy, map_, vectors):
     cli.add_command(verb)

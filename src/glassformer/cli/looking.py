@@ -68,13 +68,15 @@ def look(
     in numbers, its weights beside their effects, one weight worked out, and what the model expects after
     each token and each layer. In English and Chinese. Where scripts run, any head can be chosen.
 
-    RUN may be an encoder, which reads a text but expects no next token. With any of the --beside options the
+    RUN may be an encoder, which reads a text but expects no next token; or a recurrent network, whose page
+    shows gates and states over time, of --layer in numbers. With any of the --beside options the
     page has a second column, which takes what they leave out from the first; --npz and the printed proof are
     of the first.
     """
     from ..glass import proof as proofs
     from ..glass.page import look as make_page
     from ..glass.report import write_npz
+    from ..glass.trace import require_attention
     from ..output import prepare, write_text
     from ..terminal import language, open_in_browser, read_argument
 
@@ -85,6 +87,8 @@ def look(
         edge = (query_and_key[0], query_and_key[1])
     text = read_argument(text)
     first = _reading(_subject(run, checkpoint, device, writes=generate > 0), text, generate)
+    if npz is not None:
+        require_attention(first.model, "weights to save")
     beside = None
     if beside_run is not None or beside_checkpoint is not None:
         place = (beside_run or run, beside_checkpoint or checkpoint, device)
@@ -126,17 +130,17 @@ def _subject(run: Path, checkpoint: str, device: str, *, writes: bool) -> "Subje
     from ..hub.folder import open_folder
 
     opened = open_folder(run, checkpoint)
-    model = opened.decoder() if writes else opened.model()
+    model = opened.language_model() if writes else opened.model()
     return Subject(model.to(choose_device(device)), opened.tokenizer(), "", step=opened.step, name=str(run))
 
 
 def _reading(subject: "Subject", text: str, n_tokens: int) -> "Subject":
     """The same model with a text, and with so many tokens that it writes on itself."""
     from ..decoding.text import generate
-    from ..models import Decoder
+    from ..models import LanguageModel
 
     model, written = subject.model, ""
-    if n_tokens and isinstance(model, Decoder):
+    if n_tokens and isinstance(model, LanguageModel):
         written = generate(model, subject.tokenizer, text, tokens=n_tokens, temperature=0)
     return replace(subject, text=text, written=written)
 
@@ -189,12 +193,12 @@ def effect(
     from ..glass import effect as measuring
     from ..glass import report
     from ..glass.check import check
-    from ..hub.folder import load_decoder
+    from ..hub.folder import load_language_model
     from ..output import prepare
     from ..terminal import console, progress, read_argument, spoken
 
     prepare(csv)
-    model, tokenizer = load_decoder(run, checkpoint, device)
+    model, tokenizer = load_language_model(run, checkpoint, device)
     every = [int(i) for i in tokenizer.encode(read_argument(text))]
     ids = every[-model.config.context :]
     if len(ids) < len(every):

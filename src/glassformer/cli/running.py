@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from .options import checkpoint_option, device_option, json_option
+from .options import checkpoint_option, device_option, json_option, weights_option
+from .vectors import evaluate as evaluate_vectors
 
 
 @click.command()
@@ -36,6 +37,7 @@ from .options import checkpoint_option, device_option, json_option
     help="How many continuations to write.",
 )
 @click.option("--seed", type=int, help="The same seed writes the same text.  [default: a new one, shown]")
+@weights_option
 @checkpoint_option
 @device_option
 def generate(
@@ -49,27 +51,32 @@ def generate(
     stop: tuple[str, ...],
     samples: int,
     seed: int | None,
+    weights: str,
     checkpoint: str,
     device: str,
 ) -> None:
     """Write on from a prompt with the model of a run folder.
 
     A single sample appears as it is written. A text ends after --tokens tokens, at the end of a document, or
-    before a --stop text. What the model sees when the text outgrows its context: docs/generation.md.
+    before a --stop text. What the model sees when the text outgrows its context, and what int8 weights are:
+    docs/generation.md.
     """
+    from ..decoding.prepare import int8
+    from ..decoding.quality import cost
     from ..decoding.samplers import Sampler
     from ..decoding.text import stream
-    from ..hub.folder import load_decoder
+    from ..hub.folder import load_language_model
     from ..terminal import console, read_argument, spoken
 
     sampler = Sampler(temperature, top_k, top_p, repetition_penalty)
-    model, tokenizer = load_decoder(run, checkpoint, device)
+    model, tokenizer = load_language_model(run, checkpoint, device)
     prompt = read_argument(prompt)
     texts = [prompt] * samples
     told = seed is not None
     seed = random.randrange(1 << 32) if seed is None else seed
+    writer = int8(model) if weights == "int8" else model
     pieces = stream(
-        model,
+        writer,
         tokenizer,
         texts,
         tokens=tokens,
@@ -81,14 +88,22 @@ def generate(
         console.print(f"seed {seed}", style="dim")
     if samples == 1:
         click.echo(prompt, nl=False)
-        for _, piece in pieces:
-            click.echo(piece, nl=False)
-        click.echo()
-        return
     for i, piece in pieces:
         texts[i] += piece
-    for i, text in enumerate(texts):
-        click.echo(f"--- {i + 1} of {samples} ---\n{text}")
+        if samples == 1:
+            click.echo(piece, nl=False)
+    if samples == 1:
+        click.echo()
+    else:
+        for i, text in enumerate(texts):
+            click.echo(f"--- {i + 1} of {samples} ---\n{text}")
+    if writer is not model:
+        loss = cost(model, writer, tokenizer.encode(texts[0]).tolist() or [tokenizer.start])
+        console.print(
+            f"int8 weights: {loss.loss:.4f} nats per token above float32, the same likeliest token "
+            f"{loss.same} of {loss.tokens} times, over this text",
+            style="dim",
+        )
 
 
 @click.command()
@@ -96,21 +111,38 @@ def generate(
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT…")
 @click.option("--tokens", type=click.IntRange(min=1), help="Stop after about so many tokens.  [default: all]")
 @json_option
+@weights_option
 @checkpoint_option
 @device_option
 def eval(
-    run: Path, texts: tuple[str, ...], tokens: int | None, as_json: bool, checkpoint: str, device: str
+    run: Path,
+    texts: tuple[str, ...],
+    tokens: int | None,
+    as_json: bool,
+    weights: str,
+    checkpoint: str,
+    device: str,
 ) -> None:
     """Measure how well a run predicts other texts: loss, perplexity, bits per byte.
 
     TEXT as for `train`. The text is read in non-overlapping windows of the model's context, so that every
     token is predicted once. Bits per byte compares models with different tokenizers.
+
+    Word vectors (a run, or a file) are measured with lists instead: of judged word pairs (WordSim-353) or of
+    analogies (Google's). What fits what is seen from the files; docs/vectors.md.
     """
-    from ..hub.folder import load_decoder
+    from ..decoding.prepare import int8
+    from ..hub.folder import load_language_model
+    from ..store.vectors import holds_vectors
     from ..terminal import progress, spoken
     from ..training.evaluate import evaluate
 
-    model, tokenizer = load_decoder(run, checkpoint, device)
+    if holds_vectors(run):
+        evaluate_vectors(run, [spoken(text) for text in texts], as_json, checkpoint)
+        return
+    model, tokenizer = load_language_model(run, checkpoint, device)
+    if weights == "int8":
+        model = int8(model)
     with progress() as advance:
         result = evaluate(model, tokenizer, [spoken(text) for text in texts], tokens, advance)
     if as_json:
@@ -129,13 +161,15 @@ def eval(
 def info(run: Path, as_json: bool, checkpoint: str) -> None:
     """Show a run's shapes, its parameters by part, and what a token costs."""
     from ..hub.folder import open_folder
-    from ..models.describe import figures, table
+    from ..models.describe import figures, table, word_figures, word_table
 
     opened = open_folder(run, checkpoint)
+    words = opened.family == "word2vec"
     if as_json:
+        told = word_figures(opened.word_vectors()) if words else figures(opened.model())
         described = {"folder": str(opened.folder), "family": opened.family, "step": opened.step}
         tokenizer = {"tokenizer": opened.tokenizer().kind}
-        click.echo(json.dumps({**described, **tokenizer, **figures(opened.model())}, indent=1))
+        click.echo(json.dumps({**described, **tokenizer, **told}, indent=1))
         return
     click.echo(f"{opened.folder}: family {opened.family}, tokenizer {opened.tokenizer().kind}")
-    click.echo(table(opened.model()))
+    click.echo(word_table(opened.word_vectors()) if words else table(opened.model()))

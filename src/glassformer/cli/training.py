@@ -3,13 +3,18 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import UserError
 
+if TYPE_CHECKING:
+    from ..training.train import Trainable
+
 _OPTIONS = {
     "preset": "--preset",
+    "model": "--model",
     "base": "--from",
     "from": "--from",
     "out": "--out",
@@ -27,15 +32,21 @@ class _WithSettings(click.Command):
             return super().parse_args(context, args)
         except click.NoSuchOption as error:
             from ..training.settings import preset
+            from ..training.vectors import settings
 
             name = error.option_name.lstrip("-").replace("-", "_")
-            if not any(hasattr(part, name) for part in preset("tiny").values()):
+            if not any(hasattr(part, name) for part in (*preset("tiny").values(), *settings().values())):
                 raise
             raise UserError(f"{name} is a setting; write {name}=VALUE without dashes") from None
 
 
 @click.command(cls=_WithSettings)
 @click.argument("texts", nargs=-1, metavar="[TEXT…] [KEY=VALUE…]")
+@click.option(
+    "--model",
+    type=click.Choice(["gpt", "rnn", "lstm", "gru", "word2vec"]),
+    help="A Transformer, one of three recurrent networks, or word vectors.  [default: gpt]",
+)
 @click.option(
     "--preset", type=click.Choice(["tiny", "small", "base"]), help="Size of a new model.  [default: tiny]"
 )
@@ -50,6 +61,7 @@ class _WithSettings(click.Command):
 @click.option("--from", "base", type=click.Path(path_type=Path), help="Fine-tune this run on the texts.")
 def train(
     texts: tuple[str, ...],
+    model: "Trainable | None",
     preset: str | None,
     recipe: str | None,
     steps: int | None,
@@ -57,7 +69,7 @@ def train(
     resume: Path | None,
     base: Path | None,
 ) -> None:
-    """Train a GPT on your text.
+    """Train a GPT, a recurrent network, or word vectors, on your text.
 
     TEXT is a file, a folder (its .txt, .md, .rst, … files), a glob, or - for standard input; UTF-8. The
     tokenizer is chosen from the text: characters while there are at most 10,000 distinct ones, else
@@ -72,6 +84,8 @@ def train(
 
     \b
       glassformer train poems.txt notes/*.md --preset small --steps 2000 --out runs/poems
+      glassformer train poems.txt --model lstm --out runs/lstm
+      glassformer train poems.txt --model word2vec words=characters --out runs/words
       glassformer train --resume runs/poems
       glassformer train --from runs/poems more.txt --out runs/tuned
     """
@@ -84,15 +98,19 @@ def train(
     if steps is not None:
         settings["steps"] = steps
     if resume is not None:
-        if files or base or out or preset or recipe:
+        if files or base or out or model or preset or recipe:
             raise UserError("--resume takes all from the run folder; only KEY=VALUE and --steps go with it")
         click.echo(training.resume(resume, **settings))
         return
-    if base is not None and (preset or recipe):
-        raise UserError("--from keeps the shape of its run; leave out --preset and --recipe")
+    if base is not None and (model or preset or recipe):
+        raise UserError("--from keeps the shape of its run; leave out --preset, --recipe and --model")
+    if model == "word2vec" and preset:
+        raise UserError("word vectors have no preset; their settings stand in docs/vectors.md")
     words = [spoken(text) for text in files]
     out = out or _default_out(files)
-    click.echo(training.train(words, out, preset=preset or "tiny", recipe=recipe, base=base, **settings))
+    model, preset = model or "gpt", preset or "tiny"
+    done = training.train(words, out, model=model, preset=preset, recipe=recipe, base=base, **settings)
+    click.echo(done)
 
 
 def _default_out(files: Sequence[str]) -> Path:

@@ -116,7 +116,7 @@ def _encode(
     advance: Advance,
 ) -> None:
     if isinstance(tokenizer, str):
-        tokenizer = tokenizers.choose(tokenizer, lambda: _texts(paths, "reading", advance), vocab_size)
+        tokenizer = tokenizers.choose(tokenizer, lambda: texts(paths, "reading", advance), vocab_size)
     tokenizer.save(folder)
     dtype: Literal["uint16", "uint32"] = "uint16" if tokenizer.vocab_size <= 1 << 16 else "uint32"
     start, end = (np.array([token], dtype).tobytes() for token in (tokenizer.start, tokenizer.end))
@@ -126,7 +126,7 @@ def _encode(
             if i == 0 or start != end:
                 file.write(start)
                 n_tokens += 1
-            for text in _texts([path], f"encoding {path.name}", advance):
+            for text in texts([path], f"encoding {path.name}", advance):
                 try:
                     ids = tokenizer.encode_part(text).astype(dtype)
                 except UserError as error:
@@ -142,7 +142,8 @@ def _encode(
     (folder / META).write_text(json.dumps(asdict(meta), indent=1), encoding="utf-8", newline="\n")
 
 
-def _texts(paths: Sequence[Path], what: str, advance: Advance) -> Iterator[str]:
+def texts(paths: Sequence[Path], what: str, advance: Advance) -> Iterator[str]:
+    """The text of files in pieces, with reports of how far it has been read."""
     total, done = sum(path.stat().st_size for path in paths), 0
     for path in paths:
         for text in sources.read(path):

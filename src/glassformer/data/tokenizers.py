@@ -269,6 +269,7 @@ def readable(path: Path, otherwise: str) -> Iterator[None]:
 def load(folder: Path) -> Tokenizer:
     """The tokenizer saved in a folder. Raises UserError where there is none, or none that can be read."""
     from .library import LibraryTokenizer
+    from .words import Words
 
     path = folder / FILE
     if not path.exists():
@@ -286,9 +287,12 @@ def load(folder: Path) -> Tokenizer:
         case {"model": _}:
             with readable(path, "is no byte-level BPE that can be read"):
                 return BPETokenizer(text)
+        case {"kind": "words"}:
+            with readable(path, "is damaged"):
+                return Words.from_spec(spec)
         case {"kind": "library", "spec": dict(), "roles": dict(roles), "opens": bool(opens)}:
             return LibraryTokenizer.read(json.dumps(spec["spec"], ensure_ascii=False), roles, opens, path)
-    raise UserError(f"{path} describes none of the known tokenizers (chars, bytes, bpe, library)")
+    raise UserError(f"{path} describes none of the known tokenizers (chars, bytes, bpe, library, words)")
 
 
 def choose(kind: str, texts: Callable[[], Iterator[str]], vocab_size: int) -> Tokenizer:

@@ -7,7 +7,7 @@ from typing import TypedDict, Unpack
 
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import Decoder
+from ..models import LanguageModel
 from .loop import Row, write
 from .samplers import Sampler
 
@@ -57,7 +57,7 @@ def _overlap(text: str, stop: str) -> int:
 
 
 def stream(
-    model: Decoder,
+    model: LanguageModel,
     tokenizer: Tokenizer,
     prompts: Sequence[str],
     *,
@@ -73,7 +73,7 @@ def stream(
     document. `seeds[i]` decides prompt i's chances; by default all have the seed 0, so that each row is
     what it would be alone. Raises UserError for a prompt with characters that the vocabulary lacks.
     """
-    if not isinstance(model, Decoder):
+    if not isinstance(model, LanguageModel):
         raise UserError("an encoder reads a text, but has no next token to write")
     if tokens < 0:
         raise UserError(f"tokens must be 0 or more, not {tokens}")
@@ -88,7 +88,7 @@ def stream(
 
 
 def _pieces(
-    model: Decoder,
+    model: LanguageModel,
     rows: list[Row],
     streams: list[TextStream],
     steps: Iterator[Sequence[Row]],
@@ -130,13 +130,13 @@ class Options(TypedDict, total=False):
     cache: bool
 
 
-def generate(model: Decoder, tokenizer: Tokenizer, prompt: str = "", **options: Unpack[Options]) -> str:
+def generate(model: LanguageModel, tokenizer: Tokenizer, prompt: str = "", **options: Unpack[Options]) -> str:
     """What the model writes after a prompt, without the prompt. See `generate_batch`."""
     return generate_batch(model, tokenizer, [prompt], 1, **options)[0]
 
 
 def generate_batch(
-    model: Decoder,
+    model: LanguageModel,
     tokenizer: Tokenizer,
     prompts: Sequence[str],
     samples: int = 1,

@@ -6,11 +6,16 @@ import torch
 from torch import Tensor
 
 from ..errors import UserError
-from ..models import Model
-from .edits import noop
+from ..models import Model, RecurrentLM
+from ..nn.recurrent import INSIDE
+from .edits import Edit, noop
 from .trace import Trace, rows, trace
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 2e-3}
+
+GATES = ("f", "i", "o", "r", "z")
+EDITED = 64
+"""So many tokens of a recurrent model are read with edits, each of which sees the text anew at every step."""
 
 DAMAGED = "the model is damaged, or its training diverged"
 RESULTS = {"logits": "logits", "final": "final vectors"}
@@ -18,20 +23,29 @@ RESULTS = {"logits": "logits", "final": "final vectors"}
 
 
 def check(model: Model, tokens: Tensor | Sequence[int], names: Sequence[str] = ()) -> Trace:
-    """The traced pass that was checked, with the weights, masks, result, and `names` as well.
+    """The traced pass that was checked, with the weights and masks, or gates and states, the result, and
+    `names` as well.
 
     Raises UserError, saying which, unless all of this holds for the model on this text:
 
     every row of weights sums to 1, or is exactly 0 where nothing is visible; weights on masked keys are
     exactly 0; a traced pass gives the logits (of an encoder: the final vectors) of an untraced one; edits
-    that change nothing change nothing; a second pass gives the same again (no dropout is left on).
+    that change nothing change nothing; a second pass gives the same again (no dropout is left on). Of a
+    recurrent model: every gate lies between 0 and 1.
     """
     ids = rows(model, tokens)
     result = model.tap_names()[-1]
     tolerance = TOLERANCE[model.embedding.weight.dtype]
-    checked = [f"blocks.*.attention.{name}" for name in ("weights", "mask")]
+    recurrent = isinstance(model, RecurrentLM)
+    if isinstance(model, RecurrentLM):
+        checked = [f"blocks.*.{name}" for name in INSIDE[model.config.kind]]
+    else:
+        checked = [f"blocks.*.attention.{name}" for name in ("weights", "mask")]
     traced = trace(model, ids, [*checked, result, *names])
-    for layer in range(len(model.blocks)):
+    for name, gate in traced.items() if recurrent else ():
+        if name.rpartition(".")[2] in GATES and not ((gate >= 0) & (gate <= 1)).all():
+            raise UserError(f"self-check: the gate {name} has values that are not between 0 and 1; {DAMAGED}")
+    for layer in () if recurrent else range(len(model.blocks)):
         weights, allowed = (traced[f"blocks.{layer}.attention.{name}"] for name in ("weights", "mask"))
         _check_rows(layer, weights, allowed)
     plain = trace(model, ids, result)[result]
@@ -40,7 +54,11 @@ def check(model: Model, tokens: Tensor | Sequence[int], names: Sequence[str] = (
     if not torch.equal(plain, trace(model, ids, result)[result]):
         raise UserError("self-check: two passes over the same text differ; something random is still on")
     _check_same(result, "a traced pass", traced[result], plain, tolerance)
-    edits = [edit for layer in range(len(model.blocks)) for edit in noop(layer)]
+    if recurrent:
+        ids, plain = ids[:, :EDITED], plain[:, :EDITED]
+        edits = [Edit(name, Tensor.clone, f"copy {name}") for name in traced if name != result]
+    else:
+        edits = [edit for layer in range(len(model.blocks)) for edit in noop(layer)]
     edited = trace(model, ids, result, edits=edits)[result]
     _check_same(result, "an edit that changes nothing", edited, plain, tolerance)
     return traced

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..models import Decoder
+from ..models import Decoder, LanguageModel
 from .edits import Edit
-from .trace import Trace, as_rows, trace
+from .trace import Trace, as_rows, require_attention, trace
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Comparison:
 
 
 def compare(
-    model: Decoder,
+    model: LanguageModel,
     tokens: Tensor | Sequence[int],
     edits: Sequence[Edit],
     *,
@@ -70,8 +70,10 @@ def lens(model: Decoder, tokens: Tensor | Sequence[int]) -> Tensor:
     """What the model would say if it stopped after each block: probabilities (L, n, V) of the next token.
 
     Each block's output goes through the model's own last norm and head ("logit lens"). The last row is what
-    the model does say. Raises UserError for an encoder.
+    the model does say. Raises UserError for an encoder, and for a recurrent model, whose layers write into no
+    stream that the head could read.
     """
+    require_attention(model, "stream that each layer adds to")
     return lens_of(trace(model, as_rows(model, tokens), "blocks.*.output"))
 
 

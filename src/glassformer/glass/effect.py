@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..errors import UserError, unknown
-from ..models import Decoder
+from ..models import LanguageModel
 from ..nn import masks
 from ..nn.blocks import Block
 from .trace import Trace, as_rows, at_rest, require_decoder, trace
@@ -114,7 +114,7 @@ def spearman(a: Floats, b: Floats) -> float:
 
 
 def plan(
-    model: Decoder,
+    model: LanguageModel,
     n_tokens: int,
     *,
     layers: Sequence[int] | None = None,
@@ -123,9 +123,9 @@ def plan(
 ) -> Plan:
     """What `effect` would measure; by default all heads of all layers, at the last token.
 
-    Raises UserError for an encoder, and for a layer, head or query that is not there.
+    Raises UserError for an encoder, for a recurrent model, and for a layer, head or query that is not there.
     """
-    require_decoder(model)
+    model = require_decoder(model)
     c = model.config
     if n_tokens > c.context:
         raise UserError(f"the text has {n_tokens} tokens, the model sees at most {c.context} at once")
@@ -167,7 +167,7 @@ def _chosen(what: str, given: Iterable[int] | None, usual: Iterable[int], count:
 
 
 def effect(
-    model: Decoder,
+    model: LanguageModel,
     tokens: Tensor | Sequence[int],
     *,
     target: int | None = None,
@@ -185,6 +185,7 @@ def effect(
     """
     if baseline not in BASELINES:
         raise unknown("baseline", baseline, BASELINES)
+    model = require_decoder(model)
     ids = as_rows(model, tokens)[:1]
     n = ids.shape[1]
     planned = plan(model, n, layers=layers, heads=heads, queries=queries)

@@ -15,13 +15,13 @@ from markupsafe import Markup
 
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import Decoder, Model
-from . import proof, sections
+from ..models import LanguageModel, Model, RecurrentLM
+from . import over_time, proof, sections
 from .check import check
 from .pictures import MAP_SIZE, bits, floats, grey, picture
 from .report import signed
-from .sections import Attention, Difference
-from .trace import Trace, ids_of
+from .sections import Attention, Difference, Label
+from .trace import Trace, ids_of, require_attention
 from .words import say, slot
 
 TITLE_SIZE = 40  # characters of the text in the page's title, at most
@@ -60,7 +60,7 @@ class _Pass:
 
     @property
     def predicts(self) -> bool:
-        return isinstance(self.subject.model, Decoder)
+        return isinstance(self.subject.model, LanguageModel)
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,8 @@ def look(
     shown in numbers, `edge` (query, key) the weight that is proved; for `written`, `step` and `name` see
     `Subject`. `beside` is shown with the same head and edge where it has them.
 
+    A recurrent model has a page of its own: gates and states over time, those of `layer` in numbers.
+
     A text beyond a decoder's context is cut to its last tokens, and the page says so. Nothing is shown
     that fails the self-check (see `check`). Raises UserError for an empty text, one beyond an encoder's
     context, characters outside the vocabulary, a layer, head, token or language that is not there, and a
@@ -100,6 +102,15 @@ def look(
         raise UserError(
             f"the page does not speak {language!r}; its languages are {', '.join(get_args(Language))}"
         )
+    if isinstance(model, RecurrentLM):
+        if head is not None or edge is not None or beside is not None:
+            raise UserError(
+                "a recurrent model has no heads; its page shows one model and text, and a --layer"
+            )
+        subject = Subject(model, tokenizer, text, written, step, name)
+        return _over_time(subject, layer, language)
+    if beside is not None:
+        require_attention(beside.model, "heads to show beside others")
     first = _pass(Subject(model, tokenizer, text, written, step, name))
     chosen = first.attention.choose(layer, head)
     why = "chosen" if layer is head is None else ""
@@ -110,17 +121,11 @@ def look(
         except UserError as error:
             raise UserError(f"beside: {error}") from None
         shown.append((second, _beside(second, chosen, edge)))
-    environment = Environment(
-        loader=PackageLoader("glassformer.glass"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-    )
-    environment.globals |= {"say": say, "slot": slot, "signed": signed}
-    subject = environment.get_template("subject.html")
+    environment = _environment()
+    subject_template = environment.get_template("subject.html")
     letters = ["A", "B"] if beside is not None else [""]
     columns = [
-        Markup(subject.render(_column(one, view), letter=letter))
+        Markup(subject_template.render(_column(one, view), letter=letter))
         for letter, (one, view) in zip(letters, shown, strict=True)
     ]
     return environment.get_template("look.html").render(
@@ -129,6 +134,42 @@ def look(
         columns=columns,
         difference=None if beside is None else _difference(first, second),
         mark=blake2s("".join(columns).encode(), digest_size=4).hexdigest(),
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("glassformer.glass"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    environment.globals |= {"say": say, "slot": slot, "signed": signed}
+    return environment
+
+
+def _over_time(subject: Subject, layer: int | None, language: Language) -> str:
+    """The page of a recurrent model."""
+    model, tokenizer = subject.model, subject.tokenizer
+    assert isinstance(model, RecurrentLM)
+    ids = ids_of(model, tokenizer, subject.text + subject.written)
+    values = over_time.values(model, tokenizer, ids, layer)
+    labels: list[Label] = values["labels"]
+    return (
+        _environment()
+        .get_template("recurrent.html")
+        .render(
+            language=language,
+            title=_title(subject),
+            mark=blake2s(str(ids).encode(), digest_size=4).hexdigest(),
+            tell=over_time.tell,
+            subject=subject,
+            n_parameters=f"{sum(p.numel() for p in model.parameters()):,}",
+            cut_characters=any(_PART.search(label.text) for label in labels),
+            stray_bytes=any(label.stray for label in labels),
+            special=next((label for label in labels if label.special), None),
+            **values,
+        )
     )
 
 

@@ -1,20 +1,23 @@
 """Heat maps as images.
 
-Shapes: n queries, m keys.
+Shapes: n queries or tokens, m keys, H units.
 """
 
 import base64
 import io
 
 import numpy as np
+import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
 MAP_SIZE = 64  # points of a small heat map, at most, each way
+TIME_SIZE = 256  # columns of a map over time, at most
 
 _SHADE = (178, 58, 38)  # a vermilion that reads on light and on dark paper
+_BELOW = (30, 90, 160)  # a blue beside it, for values below 0
 
 
 def shade(weights: Tensor) -> NDArray[np.float64]:
@@ -30,6 +33,26 @@ def picture(weights_nm: Tensor) -> str:
     alpha = _bytes(weights_nm)
     colour = np.broadcast_to(np.array(_SHADE, np.uint8), (*alpha.shape, 3))
     return _data_uri(np.dstack([colour, alpha]))
+
+
+def over_time(values_nH: Tensor, signed: bool) -> tuple[str, float]:
+    """Values of H units at n tokens as a data URI, a column for each token and a row for each unit, and the
+    value that is drawn strongest: 1, or if `signed` the largest size. Positive values are vermilion, negative
+    ones blue. Beyond the map's size a point takes its area's mean, or if `signed` its largest value by size.
+    """
+    values_Hn = values_nH.T.float().cpu()
+    size = min(values_Hn.shape[0], MAP_SIZE), min(values_Hn.shape[1], TIME_SIZE)
+    if signed:
+        high, low = (F.adaptive_max_pool2d(sign * values_Hn[None], size)[0] for sign in (1, -1))
+        values_Hn = torch.where(high >= low, high, -low)
+    else:
+        values_Hn = F.adaptive_avg_pool2d(values_Hn[None], size)[0]
+    strongest = (float(values_Hn.abs().max()) or 1.0) if signed else 1.0
+    alpha = (values_Hn.abs() / strongest * 255).round().numpy().astype(np.uint8)
+    colour = np.where(
+        values_Hn.numpy()[..., None] < 0, np.array(_BELOW, np.uint8), np.array(_SHADE, np.uint8)
+    )
+    return _data_uri(np.dstack([colour, alpha])), strongest
 
 
 def grey(weights_nm: Tensor) -> str:

@@ -12,7 +12,7 @@ from ..errors import UserError
 from ..models import Model
 from ..output import whole, write_text
 from .effect import BASELINES, Effects, Ints
-from .trace import ids_of, trace
+from .trace import ids_of, require_attention, trace
 
 
 def target_id(tokenizer: Tokenizer, text: str) -> int:
@@ -93,7 +93,9 @@ def write_csv(effects: Effects, labels: list[str], path: Path) -> None:
 
 
 def write_npz(model: Model, tokenizer: Tokenizer, text: str, path: Path) -> None:
-    """All attention weights (L, h, n, n), float32, with the text's ids and labels."""
+    """All attention weights (L, h, n, n), float32, with the text's ids and labels. Raises UserError for a
+    recurrent model, which has none."""
+    require_attention(model, "weights to save")
     ids = ids_of(model, tokenizer, text)[-model.config.context :]
     traced = trace(model, ids, "blocks.*.attention.weights")
     weights = np.stack([traced[name][0].float().cpu().numpy() for name in traced])

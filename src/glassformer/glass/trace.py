@@ -15,12 +15,17 @@ from torch import Tensor
 from ..data.library import LibraryTokenizer
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError, unknown
-from ..models import Decoder, Model
+from ..models import Decoder, LanguageModel, Model
 from ..nn.attention import WEIGHT_NAMES
+from ..nn.recurrent import INSIDE
 from .edits import Chain, Edit, Editor
 
 if TYPE_CHECKING:
     from .effect import Effects
+
+
+_REFERENCE = frozenset(WEIGHT_NAMES).union(*INSIDE.values())
+"""The last parts of tap names that only a reference path serves."""
 
 
 @dataclass
@@ -47,9 +52,9 @@ class Recorder:
 class Trace(Mapping[str, Tensor]):
     """What was recorded of one pass. `trace["blocks.0.attention.weights"]` is a tensor (b, h, n, m).
 
-    `attention` names the path that attention took: "reference" if scores or weights were asked for, which
-    a fused kernel never forms, else "fused"; the two agree to rounding. `edits` are those of the pass.
-    `model` is a `models.Model`, a decoder or an encoder.
+    `attention` names the path that attention, or recurrence, took: "reference" if scores, weights or gates
+    were asked for, which a fused kernel never shows, else "fused"; the two agree to rounding. `edits` are
+    those of the pass. `model` is a `models.Model`.
     """
 
     model: Any = field(repr=False)
@@ -97,10 +102,10 @@ class Trace(Mapping[str, Tensor]):
 def ids_of(model: Model, tokenizer: Tokenizer, text: str) -> list[int]:
     """The ids (n,) of a text as the model reads it; an encoder reads special tokens around it as well.
 
-    All of them, of which a decoder sees the last `context`. Raises UserError for more than an encoder can
-    see: a cut would lose a special token.
+    All of them, of which a Transformer decoder sees the last `context`. Raises UserError for more than an
+    encoder can see: a cut would lose a special token.
     """
-    if isinstance(model, Decoder):
+    if isinstance(model, LanguageModel):
         return [int(i) for i in tokenizer.encode(text)]
     encode = tokenizer.encode_wrapped if isinstance(tokenizer, LibraryTokenizer) else tokenizer.encode
     ids = [int(i) for i in encode(text)]
@@ -112,15 +117,29 @@ def ids_of(model: Model, tokenizer: Tokenizer, text: str) -> list[int]:
     return ids
 
 
-def as_rows(model: Decoder, tokens: Tensor | Sequence[int]) -> Tensor:
+def as_rows(model: LanguageModel, tokens: Tensor | Sequence[int]) -> Tensor:
     """`rows`, for what measures a next token: raises UserError for an encoder, which has none."""
-    require_decoder(model)
+    _require_next_token(model)
     return rows(model, tokens)
 
 
-def require_decoder(model: Model) -> None:
-    if not isinstance(model, Decoder):
+def require_decoder(model: Model) -> Decoder:
+    """The model, for what measures edges of causal attention; UserError where there are none."""
+    _require_next_token(model)
+    require_attention(model, "edges to measure")
+    assert isinstance(model, Decoder)
+    return model
+
+
+def _require_next_token(model: Model) -> None:
+    if not isinstance(model, LanguageModel):
         raise UserError("the model is an encoder: it reads a text, but has no next token to measure")
+
+
+def require_attention(model: Model, what: str) -> None:
+    """Raise UserError for a recurrent model, which has none of `what`."""
+    if isinstance(model, LanguageModel) and not isinstance(model, Decoder):
+        raise UserError(f"the model is recurrent: it has no attention, and so no {what}")
 
 
 def rows(model: Model, tokens: Tensor | Sequence[int]) -> Tensor:
@@ -177,7 +196,6 @@ def trace(
     tap = Chain((Editor(tuple(edits)), recorder)) if edits else recorder
     with at_rest(model):
         model(ids, tap=tap)
-    reference = any(
-        tap_name.endswith(WEIGHT_NAMES) for tap_name in (*recorder.tensors, *(e.name for e in edits))
-    )
+    touched = (*recorder.tensors, *(edit.name for edit in edits))
+    reference = any(tap_name.rpartition(".")[2] in _REFERENCE for tap_name in touched)
     return Trace(model, ids, recorder.tensors, "reference" if reference else "fused", tuple(edits))

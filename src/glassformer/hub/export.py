@@ -9,7 +9,7 @@ from typing import Any
 
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import Decoder
+from ..models import LanguageModel
 from ..store import tensors
 from ..store.run import Checkpoint, Run, write_text
 from . import roles, weights
@@ -39,6 +39,7 @@ def export(opened: Checkpoint, folder: Path) -> Path:
     Raises UserError for a model whose shape none of the families has, and where `folder` is taken. The
     folder appears once it is whole.
     """
+    opened.require_text_model()
     shape = opened.shape
     family = _family_for(shape, opened.folder)
     _require_free(folder)
@@ -49,7 +50,7 @@ def export(opened: Checkpoint, folder: Path) -> Path:
         partial.mkdir(parents=True)
         tensors.write(partial / weights.FILE, family.names.outward(model), {"format": "pt"})
         _write_json(partial / CONFIG, {**family.write(shape), **special_ids(tokenizer), "dtype": "float32"})
-        if isinstance(model, Decoder):
+        if isinstance(model, LanguageModel):
             _write_json(partial / roles.GENERATION, special_ids(tokenizer))
         _write_tokenizer(partial, tokenizer, shape.context)
         tensors.sync(partial)

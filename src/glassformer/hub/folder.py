@@ -11,7 +11,7 @@ from ..data.library import LibraryTokenizer
 from ..data.tokenizers import Tokenizer
 from ..device import choose_device
 from ..errors import UserError
-from ..models import Decoder, Model
+from ..models import LanguageModel, Model
 from ..store import tensors
 from ..store.run import Checkpoint, Run
 from . import bert, gpt2, llama, roles, weights
@@ -55,10 +55,10 @@ def load(folder: str | Path, checkpoint: str = "best", device: str = "auto") -> 
     return open_folder(folder, checkpoint).load(device)
 
 
-def load_decoder(folder: str | Path, checkpoint: str, device: str) -> tuple[Decoder, Tokenizer]:
+def load_language_model(folder: str | Path, checkpoint: str, device: str) -> tuple[LanguageModel, Tokenizer]:
     """As `load`, for what needs a next token; UserError for an encoder."""
     opened = open_folder(folder, checkpoint)
-    return opened.decoder().to(choose_device(device)), opened.tokenizer()
+    return opened.language_model().to(choose_device(device)), opened.tokenizer()
 
 
 @dataclass(frozen=True)

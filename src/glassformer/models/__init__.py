@@ -5,14 +5,20 @@ from typing import Any
 from .bert import Bert, BertConfig
 from .decoder import Decoder, DecoderConfig
 from .gpt import GPT, GPTConfig
+from .language import LanguageConfig, LanguageModel
 from .llama import Llama, LlamaConfig
+from .recurrent import RecurrentConfig, RecurrentLM
+from .word2vec import Word2Vec, Word2VecConfig
 
-Model = Decoder | Bert
+Model = LanguageModel | Bert
+"""What reads a text. Word vectors, a family as well, read none."""
 
 FAMILIES: dict[str, tuple[type[Any], type[Any]]] = {
     "gpt": (GPTConfig, GPT),
     "llama": (LlamaConfig, Llama),
     "bert": (BertConfig, Bert),
+    "recurrent": (RecurrentConfig, RecurrentLM),
+    "word2vec": (Word2VecConfig, Word2Vec),
 }
 
 __all__ = [
@@ -23,7 +29,13 @@ __all__ = [
     "FAMILIES",
     "GPT",
     "GPTConfig",
+    "LanguageConfig",
+    "LanguageModel",
     "Llama",
     "LlamaConfig",
     "Model",
+    "RecurrentConfig",
+    "RecurrentLM",
+    "Word2Vec",
+    "Word2VecConfig",
 ]

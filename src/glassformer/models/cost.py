@@ -6,6 +6,8 @@ from torch import nn
 
 from .bert import Bert
 from .decoder import Decoder
+from .language import LanguageModel
+from .recurrent import RecurrentLM
 
 # The first of these that a parameter's name holds is its part.
 PARTS = {
@@ -14,6 +16,7 @@ PARTS = {
     "positions": "positions",
     "attention": "attention",
     "ffn": "feed-forward",
+    "kernel": "recurrent",
     "final_norm": "final norm",
     "head": "head",
     "pooler": "pooler",
@@ -25,8 +28,9 @@ class Cost:
     """Operations count a multiplication and an addition as two, as is usual for FLOPs.
 
     `operations` is for one token in a full context: in the middle of it for a decoder, whose attention sees
-    context / 2 keys there; an encoder's sees all. Training costs three times as much (forward, and a
-    backward pass of twice that).
+    context / 2 keys there; an encoder's sees all; to a recurrent model every token is the same. Training
+    costs three times as much (forward, and a backward pass of twice that). `state_bytes`: of keys and values,
+    for each token; of a recurrent model, for the text as a whole, however long.
     """
 
     parameters: dict[str, int]
@@ -39,12 +43,18 @@ class Cost:
         return sum(self.parameters.values())
 
 
-def cost(model: Decoder | Bert) -> Cost:
+def cost(model: LanguageModel | Bert) -> Cost:
     """Every parameter is counted once; a tied head counts as embedding, a pooler's work not at all."""
-    c = model.config
     counts = dict.fromkeys(PARTS.values(), 0)
     for name, parameter in model.named_parameters():
         counts[next(part for key, part in PARTS.items() if key in name)] += parameter.numel()
+    if isinstance(model, RecurrentLM):
+        matrices = [p for p in model.blocks.parameters() if p.dim() == 2]
+        products = sum(matrix.numel() for matrix in (*matrices, model.head.weight))
+        state = sum(part.nbytes for part in model.new_state(1).parts)
+        return Cost(counts, 2 * products, 0, state)
+    assert isinstance(model, Decoder | Bert)
+    c = model.config
     products = sum(
         module.weight.numel()
         for name, module in model.named_modules()

@@ -1,4 +1,4 @@
-"""What every decoder does with its parts; a family assembles them.
+"""What every Transformer decoder does with its parts; a family assembles them.
 
 Shapes: b batch, n new tokens, m all tokens (cached and new), D model width, V vocabulary.
 """
@@ -14,33 +14,24 @@ from ..nn.blocks import Block, initialise
 from ..nn.positions import Positions
 from ..nn.state import KVState
 from ..nn.tap import Tap, names_under
+from .language import LanguageConfig, LanguageModel
 
 
-class DecoderConfig(Protocol):
+class DecoderConfig(LanguageConfig, Protocol):
     """What the configs of all decoder families have in common."""
 
-    @property
-    def vocab_size(self) -> int: ...
-    @property
-    def context(self) -> int: ...
-    @property
-    def n_layers(self) -> int: ...
     @property
     def n_heads(self) -> int: ...
     @property
     def n_kv_heads(self) -> int | None: ...
     @property
-    def d_model(self) -> int: ...
-    @property
     def d_head(self) -> int: ...
-    @property
-    def tie_embeddings(self) -> bool: ...
-    @property
-    def dropout(self) -> float: ...
 
 
-class Decoder(nn.Module):
+class Decoder(LanguageModel):
     """A stack of causal blocks that predicts the next token: `logits, state = model(tokens, state)`."""
+
+    config: DecoderConfig
 
     def __init__(
         self, config: DecoderConfig, positions: Positions, blocks: Iterable[Block], final_norm: nn.Module
@@ -63,6 +54,7 @@ class Decoder(nn.Module):
         state: KVState | None = None,
         *,
         valid_bn: Tensor | None = None,
+        last_only: bool = False,
         backend: Backend = "auto",
         tap: Tap | None = None,
     ) -> tuple[Tensor, KVState | None]:
@@ -70,8 +62,9 @@ class Decoder(nn.Module):
 
         Pass `new_state(...)` to begin a cache and what comes back to go on; without a state, none is kept.
         `valid_bn` marks real tokens in rows with padding (True = real): positions count only those, and
-        padding is never looked at. Raises ValueError past the last position, and for a state or a
-        `valid_bn` of other rows.
+        padding is never looked at. With `last_only` the logits are the last token's alone, (b, 1, V): those
+        of a whole prompt can take more memory than all else. Raises ValueError past the last position, and
+        for a state or a `valid_bn` of other rows.
         """
         b, n = tokens_bn.shape
         if state is not None and state.batch != b:
@@ -101,11 +94,15 @@ class Decoder(nn.Module):
                 backend=backend,
                 tap=tap.at(f"blocks.{i}") if tap is not None else None,
             )
-        x_bnD = self.final_norm(x_bnD)
+        x_bnD = self.final_norm(x_bnD[:, -1:] if last_only else x_bnD)
         if tap is not None:
             x_bnD = tap("final", x_bnD)
         logits_bnV: Tensor = self.head(x_bnD)
         return (tap("logits", logits_bnV) if tap is not None else logits_bnV), state
+
+    @property
+    def window(self) -> int:
+        return self.config.context
 
     def tap_names(self) -> tuple[str, ...]:
         """Every name that `forward` hands to its tap, in order."""

@@ -5,19 +5,20 @@ from typing import Any
 
 from .bert import Bert
 from .cost import cost
-from .decoder import Decoder
+from .language import LanguageModel
+from .word2vec import Word2Vec
 
 
-def figures(model: Decoder | Bert) -> dict[str, Any]:
+def figures(model: LanguageModel | Bert) -> dict[str, Any]:
     """The same for programs: config, parameters by part, FLOP and bytes per token."""
     config: Any = model.config
     return {"config": asdict(config), **asdict(cost(model))}
 
 
-def table(model: Decoder | Bert) -> str:
+def table(model: LanguageModel | Bert) -> str:
     """Config, parameters by part and by name, cost per token, as plain lines."""
     c: Any = model.config
-    costs, writes = cost(model), isinstance(model, Decoder)
+    costs, writes = cost(model), isinstance(model, LanguageModel)
     lines = ["", "settings"]
     lines += [f"  {key:<16} {value}" for key, value in asdict(c).items() if value is not None]
     lines += ["", "parameters by part"]
@@ -40,10 +41,30 @@ def table(model: Decoder | Bert) -> str:
         lines += [f"  reading it       {_big(costs.operations)}FLOP in a full context of {c.context}"]
         lines += [f"    of which attention over all tokens  {_big(costs.attention_operations)}FLOP"]
         return "\n".join(lines)
+    if model.window is None:
+        lines += [f"  writing it       {_big(costs.operations)}FLOP after any text"]
+        lines += [f"  training on it   {_big(3 * costs.operations)}FLOP"]
+        lines += [f"  remembering      {costs.state_bytes:,} bytes of state after any text"]
+        return "\n".join(lines)
     lines += [f"  writing it       {_big(costs.operations)}FLOP at half the context of {c.context}"]
     lines += [f"    of which attention over earlier tokens  {_big(costs.attention_operations)}FLOP"]
     lines += [f"  training on it   {_big(3 * costs.operations)}FLOP"]
     lines += [f"  remembering it   {costs.state_bytes:,} bytes of keys and values"]
+    return "\n".join(lines)
+
+
+def word_figures(model: Word2Vec) -> dict[str, Any]:
+    """As `figures`, for word vectors."""
+    counts = {"vectors": model.embedding.weight.numel(), "as contexts": model.contexts.weight.numel()}
+    return {"config": asdict(model.config), "parameters": counts}
+
+
+def word_table(model: Word2Vec) -> str:
+    """As `table`, for word vectors."""
+    told = word_figures(model)
+    lines = ["", "settings", *(f"  {key:<16} {value}" for key, value in told["config"].items())]
+    lines += ["", "parameters by part"]
+    lines += [f"  {part:<16} {count:>14,}" for part, count in told["parameters"].items()]
     return "\n".join(lines)
 
 

@@ -1,6 +1,10 @@
 """Named sizes."""
 
+from collections.abc import Callable
+
+from ..nn.recurrent import Kind
 from .gpt import GPTConfig
+from .recurrent import RecurrentConfig
 
 
 def tiny(vocab_size: int) -> GPTConfig:
@@ -19,3 +23,18 @@ def base(vocab_size: int) -> GPTConfig:
 
 
 PRESETS = {"tiny": tiny, "small": small, "base": base}
+
+
+def _recurrent(context: int, n_layers: int, d_model: int, dropout: float) -> Callable[..., RecurrentConfig]:
+    def made(vocab_size: int, kind: Kind) -> RecurrentConfig:
+        return RecurrentConfig(vocab_size, kind, context, n_layers, d_model, dropout=dropout)
+
+    return made
+
+
+RECURRENT_PRESETS: dict[str, Callable[[int, Kind], RecurrentConfig]] = {
+    "tiny": _recurrent(64, 2, 192, 0.0),
+    "small": _recurrent(128, 3, 640, 0.1),
+    "base": _recurrent(256, 4, 1536, 0.1),
+}
+"""The same sizes with recurrent layers; as an LSTM each has somewhat fewer parameters than the GPT."""

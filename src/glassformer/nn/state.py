@@ -1,15 +1,71 @@
-"""What a decoder remembers between calls, as a value that the caller owns.
+"""What a model remembers between calls, as a value that the caller owns.
 
 `logits, state = model(tokens, state)`. An old state stays good: two continuations of the same state do not
 see each other, although the room for them is set aside in advance and shared as long as that is safe.
 
-Shapes: b rows, g key/value heads, m slots in use, d width of a head.
+Shapes: b rows, g key/value heads, m slots in use, d width of a head; L layers times directions, H width of a
+hidden state.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor
+
+
+class State(Protocol):
+    """What the states of all models have in common. `length` counts the tokens seen, padding included."""
+
+    @property
+    def batch(self) -> int: ...
+    @property
+    def length(self) -> int: ...
+    def reorder(self, rows: Tensor) -> Self: ...
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenState:
+    """What recurrent layers remember: as much after a thousand tokens as after one.
+
+    `hidden` (L, b, H), lowest layer first, of each layer the way right first; `cell` alike, for an LSTM.
+    """
+
+    hidden: Tensor
+    cell: Tensor | None = None
+    length: int = 0
+
+    @property
+    def batch(self) -> int:
+        return self.hidden.shape[1]
+
+    @property
+    def parts(self) -> tuple[Tensor, ...]:
+        """(hidden,), or (hidden, cell)."""
+        return (self.hidden,) if self.cell is None else (self.hidden, self.cell)
+
+    def after(self, n: int, hidden: Tensor, cell: Tensor | None = None) -> "HiddenState":
+        """These values as the state n tokens on."""
+        return HiddenState(hidden, cell, self.length + n)
+
+    def reorder(self, rows: Tensor) -> "HiddenState":
+        """The state whose row i is this one's row `rows[i]`; rows may repeat or be left out."""
+        return self.after(0, *(part.index_select(1, rows) for part in self.parts))
+
+    def detach(self) -> "HiddenState":
+        """The same values, through which no gradient flows back."""
+        return self.after(0, *(part.detach() for part in self.parts))
+
+    def part(self, first: int, count: int) -> "HiddenState":
+        """The state of so many layers (times directions) from one on."""
+        return self.after(0, *(part.narrow(0, first, count) for part in self.parts))
+
+    @staticmethod
+    def joined(states: Sequence["HiddenState"]) -> "HiddenState":
+        """The states of several layers as one."""
+        parts = zip(*(state.parts for state in states), strict=True)
+        return states[0].after(0, *map(torch.cat, parts))
 
 
 @dataclass
@@ -31,8 +87,8 @@ class LayerCache:
         """Write the new keys and values (b, g, n, d); return all of them (b, g, m, d)."""
         if torch.is_grad_enabled() and (k_new.requires_grad or v_new.requires_grad):
             raise RuntimeError("a state is for running a model, not for training it: use torch.no_grad()")
-        self._k[:, :, self._start :] = k_new
-        self._v[:, :, self._start :] = v_new
+        self._k.narrow(2, self._start, k_new.shape[2]).copy_(k_new)
+        self._v.narrow(2, self._start, v_new.shape[2]).copy_(v_new)
         return self._k, self._v
 
 
@@ -78,8 +134,8 @@ class KVState:
         return KVState(room, length, self.length, self._joined_valid(n, valid_bn))
 
     def layer(self, i: int) -> LayerCache:
-        used = slice(0, self.length)
-        return LayerCache(self._room.k[i, :, :, used], self._room.v[i, :, :, used], self._start)
+        k, v = (room[i].narrow(2, 0, self.length) for room in (self._room.k, self._room.v))
+        return LayerCache(k, v, self._start)
 
     def reorder(self, rows: Tensor) -> "KVState":
         """The state whose row i is this one's row `rows[i]`; rows may repeat or be left out."""

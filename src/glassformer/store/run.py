@@ -31,7 +31,7 @@ from ..data import tokenizers
 from ..data.tokenizers import Tokenizer
 from ..device import choose_device
 from ..errors import UserError
-from ..models import FAMILIES, Decoder, Model
+from ..models import FAMILIES, LanguageModel, Model, Word2Vec
 from . import tensors
 
 try:
@@ -70,23 +70,39 @@ class Checkpoint:
     def model(self, changed: Any = None) -> Model:
         """The model with its weights, in evaluation mode, on the CPU; with a config of the same shape
         in place of its own, if given. Of which class it is, the folder decides."""
+        self.require_text_model()
         model = self._empty(changed)
         tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
         return model.eval()
 
-    def decoder(self, changed: Any = None) -> Decoder:
+    def word_vectors(self) -> Word2Vec:
+        """The two tables of a run of word vectors. Raises UserError for any other run."""
+        if self.family != "word2vec":
+            raise UserError(f"{self.folder} holds no word vectors; train --model word2vec makes some")
+        with tensors.shapes_only():
+            model = Word2Vec(self.shape)
+        tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
+        return model
+
+    def require_text_model(self) -> None:
+        """Raise UserError for word vectors, which read no text, and for what translates one into another."""
+        if self.family == "word2vec":
+            raise UserError(f"{self.folder} holds word vectors; neighbours, analogy, map and eval read them")
+
+    def language_model(self, changed: Any = None) -> LanguageModel:
         """The model, if it is one that predicts the next token; UserError for an encoder."""
-        self.require_decoder()
+        self.require_language_model()
         model = self.model(changed)
-        assert isinstance(model, Decoder)
+        assert isinstance(model, LanguageModel)
         return model
 
     @property
     def predicts(self) -> bool:
-        """Whether the model is a decoder, which has a next token to tell."""
-        return issubclass(FAMILIES[self.family][1], Decoder)
+        """Whether the model has a next token to tell."""
+        return issubclass(FAMILIES[self.family][1], LanguageModel)
 
-    def require_decoder(self) -> None:
+    def require_language_model(self) -> None:
+        self.require_text_model()
         if not self.predicts:
             raise UserError(f"{self.folder} is an encoder: it reads a text, but has no next token to write")
 

@@ -3,18 +3,19 @@
 import math
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
 from ..data import corpus, sources
-from ..data.batches import IGNORE, Batch, in_order
+from ..data.batches import IGNORE, Batch, in_order, in_streams
 from ..data.corpus import Advance, Corpus
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import Decoder
-from .task import next_token_loss
+from ..models import LanguageModel, RecurrentLM
+from ..nn.state import HiddenState
+from .task import carried_loss
 
 BATCH = 16
 LOGITS = 1 << 26  # at most so many numbers at once: 256 MB
@@ -36,7 +37,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: Decoder,
+    model: LanguageModel,
     tokenizer: Tokenizer,
     texts: str | Sequence[str],
     n_tokens: int | None = None,
@@ -44,7 +45,10 @@ def evaluate(
 ) -> Evaluation:
     """Read the texts in non-overlapping windows of the model's context; every token is predicted once, the
     first of a document from END. END itself is not counted. `texts` are files, folders, globs or "-". With
-    `n_tokens` it ends with the batch of windows that brings so many."""
+    `n_tokens` it ends with the batch of windows that brings so many.
+
+    A recurrent model carries its state from window to window: it reads the text, or its first `n_tokens`, in
+    up to 16 stretches side by side, each of 1024 tokens at least and from an empty state."""
     texts = [texts] if isinstance(texts, str) else texts
     with sources.opened(texts) as paths, tempfile.TemporaryDirectory(prefix="glassformer-") as folder:
         text = corpus.prepare(paths, Path(folder) / "run" / "data", tokenizer, 0, advance)
@@ -52,13 +56,17 @@ def evaluate(
 
 
 @torch.inference_mode()
-def _evaluated(model: Decoder, text: Corpus, most: int, advance: Advance) -> Evaluation:
+def _evaluated(model: LanguageModel, text: Corpus, most: int, advance: Advance) -> Evaluation:
     model.eval()
     device = model.embedding.weight.device
     total, count, n_bytes, done = 0.0, 0, 0, 0
     rows = max(1, min(BATCH, LOGITS // (model.config.context * model.config.vocab_size)))
-    for batch in _batches(text, model.config.context, rows):
-        total += float(next_token_loss(model, batch.to(device)))
+    state: HiddenState | None = None
+    for batch in _batches(model, text, most, rows):
+        if isinstance(model, RecurrentLM) and batch.fresh:
+            state = model.new_state(len(batch.inputs))
+        loss, state = carried_loss(model, batch.to(device), state)
+        total += float(loss)
         count += batch.n_targets
         done += batch.targets.numel()
         advance("evaluating", done, min(most, len(text.tokens) - 1))
@@ -74,8 +82,13 @@ def _evaluated(model: Decoder, text: Corpus, most: int, advance: Advance) -> Eva
     return Evaluation(total / count, total / math.log(2) / n_bytes, count, n_bytes)
 
 
-def _batches(text: Corpus, context: int, rows: int) -> Iterator[Batch]:
+def _batches(model: LanguageModel, text: Corpus, most: int, rows: int) -> Iterator[Batch]:
+    context = model.config.context
+    if isinstance(model, RecurrentLM):
+        batches = in_streams(text.tokens[: most + 1], context, rows)
+    else:
+        batches = in_order(text.tokens, context, rows)
     between = torch.tensor([text.tokenizer.start, text.tokenizer.end])  # documents, and none of their text
-    for batch in in_order(text.tokens, context, rows):
+    for batch in batches:
         targets = batch.targets
-        yield Batch(batch.inputs, targets.masked_fill(torch.isin(targets, between), IGNORE))
+        yield replace(batch, targets=targets.masked_fill(torch.isin(targets, between), IGNORE))

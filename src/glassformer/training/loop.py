@@ -18,14 +18,15 @@ from torch import nn
 from ..data.batches import Batch
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import Decoder
+from ..models import LanguageModel
 from ..store.run import Run
+from ..threads import Threads
+from . import carried as carrying
 from . import optimiser as optim
 from .log import Log
 from .runtime import Runtime, keep_memory
 from .settings import TrainConfig, spoken_rates
-from .task import Forward, Task, mean_loss
-from .threads import Threads
+from .task import Forward, Task, loss_and_state, mean_loss
 
 LOG_EVERY = 10  # steps
 TRIAL_TOKENS = 1024  # of a pass that finds out how many threads are best
@@ -59,13 +60,14 @@ class Training:
     """A model in training, with all that a checkpoint of it holds."""
 
     run: Run
-    model: Decoder
+    model: LanguageModel
     tokenizer: Tokenizer
     task: Task
     config: TrainConfig
     settings: dict[str, Any]
     runtime: Runtime
     progress: Progress = field(default_factory=Progress)
+    carried: carrying.Carried = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.model.to(self.runtime.device)
@@ -77,9 +79,21 @@ class Training:
         """Whether enough text is held out to measure anything."""
         return any(True for _ in self.task.validation_batches())
 
+    def step(self) -> tuple[float, float, int]:
+        """One step; returns its loss per target, the length of its gradient before clipping, its targets."""
+        return _step(self)
+
+    def trial(self) -> Callable[[], object]:
+        """A pass over a few windows of the first batch that changes nothing, to be timed."""
+        first = self.task.training_batches(0)[0]
+        rows = max(1, TRIAL_TOKENS // first.inputs.shape[1])
+        few = Batch(first.inputs[:rows], first.targets[:rows]).to(self.runtime.device)
+        return torch.no_grad()(lambda: self.task.loss_sum(self.model, few))
+
     def restore(self, tensors: dict[str, torch.Tensor], progress: Progress) -> None:
         """Go on from what `save` stored."""
-        optim.load_state_tensors(self.optimisers, self.model, tensors)
+        self.carried, rest = carrying.taken_from(tensors, self.model)
+        optim.load_state_tensors(self.optimisers, self.model, rest)
         self.progress = progress
 
     def save(self, best: bool = False) -> None:
@@ -88,7 +102,7 @@ class Training:
             self.model,
             self.tokenizer,
             {**self.settings, "progress": asdict(self.progress)},
-            optim.state_tensors(self.optimisers, self.model),
+            optim.state_tensors(self.optimisers, self.model) | carrying.to_tensors(self.carried),
             best=best,
         )
 
@@ -102,17 +116,8 @@ def fit(training: Training, report: Reporter, stop: Callable[[], bool] = lambda:
 
 
 def _threads(training: Training, report: Reporter) -> Threads:
-    """Watches over a training; its trials read a few windows of the first batch and learn nothing."""
-    device = training.runtime.device
-    first = training.task.training_batches(0)[0]
-    rows = max(1, TRIAL_TOKENS // first.inputs.shape[1])
-    few = Batch(first.inputs[:rows], first.targets[:rows]).to(device)
-
-    @torch.no_grad()
-    def trial() -> None:
-        training.task.loss_sum(training.model, few)
-
-    return Threads(trial, report.noted, on_cpu=device.type == "cpu")
+    """Watches over a training and its speed."""
+    return Threads(training.trial(), report.noted, on_cpu=training.runtime.device.type == "cpu")
 
 
 def _fit(training: Training, report: Reporter, stop: Callable[[], bool], threads: Threads) -> Outcome:
@@ -127,7 +132,7 @@ def _fit(training: Training, report: Reporter, stop: Callable[[], bool], threads
             return "stopped"
         started = time.perf_counter()
         rate = optim.set_rates(training.optimisers, config, progress.step)
-        loss, norm, n_targets = _step(training)
+        loss, norm, n_targets = training.step()
         seconds = time.perf_counter() - started
         progress.step += 1
         progress.tokens += n_targets
@@ -161,8 +166,8 @@ def _step(training: Training) -> tuple[float, float, int]:
     batches = training.task.training_batches(training.progress.step)
     n_targets = sum(batch.n_targets for batch in batches)
     total = torch.zeros((), device=training.runtime.device)
-    for batch in batches:
-        total += _backward(training, batch, max(1, n_targets))
+    for micro, batch in enumerate(batches):
+        total += _backward(training, micro, batch, max(1, n_targets))
     norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip or float("inf"))
     if n_targets:  # without a target there is nothing to learn, and decay alone must not move the weights
         for optimiser in training.optimisers:
@@ -171,10 +176,15 @@ def _step(training: Training) -> tuple[float, float, int]:
     return float(total), float(norm), n_targets
 
 
-def _backward(training: Training, batch: Batch, n_targets: int) -> torch.Tensor:
+def _backward(training: Training, micro: int, batch: Batch, n_targets: int) -> torch.Tensor:
+    before = training.carried.get(micro)
     with training.runtime.autocast():
-        loss = training.task.loss_sum(training.forward, batch.to(training.runtime.device)) / n_targets
+        batch = batch.to(training.runtime.device)
+        loss_sum, after = loss_and_state(training.task, training.forward, batch, before)
+        loss = loss_sum / n_targets
     loss.backward()  # type: ignore[no-untyped-call]
+    if after is not None:
+        training.carried[micro] = after
     return loss.detach()
 
 

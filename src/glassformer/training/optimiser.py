@@ -19,6 +19,8 @@ def make_optimisers(model: nn.Module, config: TrainConfig) -> list[Optimizer]:
     Each parameter is claimed once, tied ones too. What has fewer than two dimensions (norms, biases) is not
     decayed, by its shape and not by its name.
     """
+    if config.optimiser == "sgd":
+        raise UserError("optimiser=sgd is for word vectors; take adamw, or muon")
     named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
     muon = config.optimiser == "muon"
     hidden = [p for name, p in named if muon and p.dim() == 2 and name.startswith("blocks.")]
@@ -52,11 +54,13 @@ def set_rates(optimisers: Sequence[Optimizer], config: TrainConfig, step: int) -
 
 def rate_share(config: TrainConfig, step: int) -> float:
     """The share of its rate used in step `step`, counted from 0: (step + 1) / warmup, then a cosine down to
-    `min_lr`, which it keeps after the last step. No step is wasted on a rate of 0."""
+    `min_lr`, or a line with `decay` "linear"; it keeps that after the last step. No step is wasted on a rate
+    of 0."""
     if step < config.warmup:
         return (step + 1) / config.warmup
     along = min(1.0, (step - config.warmup) / max(1, config.steps - config.warmup))
-    return config.min_lr + (1 - config.min_lr) * 0.5 * (1 + math.cos(math.pi * along))
+    left = 1 - along if config.decay == "linear" else 0.5 * (1 + math.cos(math.pi * along))
+    return config.min_lr + (1 - config.min_lr) * left
 
 
 def state_tensors(optimisers: Sequence[Optimizer], model: nn.Module) -> dict[str, Tensor]:

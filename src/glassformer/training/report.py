@@ -17,6 +17,8 @@ from .interrupt import stop_requested
 from .loop import Training, fit
 from .settings import spoken_rates
 from .start import describe
+from .vectors import VectorTraining
+from .vectors import describe as describe_vectors
 
 _SMOOTHING = 0.95  # of the shown loss and speed, per step
 
@@ -105,9 +107,11 @@ def _memory_told(training: Training) -> Iterator[None]:
     except RuntimeError as error:  # torch has no class of its own for it on a CPU
         if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
             raise
+        context = getattr(training.model.config, "context", None)
+        at = f" at context={context}" if context else ""
         raise UserError(
-            f"not enough memory for batch_size={training.config.batch_size} at context="
-            f"{training.model.config.context}: take a smaller batch_size (and accumulate), context or model"
+            f"not enough memory for batch_size={training.config.batch_size}{at}: take a smaller batch_size "
+            "(and accumulate), context or model"
         ) from None
 
 
@@ -127,6 +131,10 @@ def _resume_hint(training: Training, what: str) -> str:
     return f"{what}. Go on with: glassformer train --resume {shlex.quote(str(training.run.folder))}"
 
 
+def described(training: Training) -> str:
+    return describe_vectors(training) if isinstance(training, VectorTraining) else describe(training)
+
+
 def train_visibly(training: Training, console: Console) -> None:
     """Train with a report on the console; say at the end what came of it.
 
@@ -138,7 +146,7 @@ def train_visibly(training: Training, console: Console) -> None:
             f"{folder} is finished ({progress.outcome} at step {progress.step}); more --steps go on"
         )
         return
-    console.print(describe(training))
+    console.print(described(training))
     if 0 < training.config.steps <= training.config.warmup:
         console.print(
             f"the rate never comes to {spoken_rates(training.config)}: "

@@ -1,11 +1,11 @@
 """What can be set for a run, and the presets."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ..config import require_literals
 from ..errors import unknown
-from ..models.presets import PRESETS
+from ..models.presets import PRESETS, RECURRENT_PRESETS
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class TrainConfig:
 
     A step sees `batch_size` x `accumulate` windows of the model's context. `optimiser` "adamw" takes all
     parameters at the rate `lr`; "muon" takes the blocks' matrices at `muon_lr` and leaves the rest to AdamW.
-    Rates rise over `warmup` steps, then fall along a cosine to `min_lr` times themselves at the last step.
+    Rates rise over `warmup` steps, then fall along a cosine, or a line, to `min_lr` times themselves at the
+    last step. "sgd", steps along the gradient as it is, is for word vectors.
     Every `eval_every` steps up to `eval_tokens` held-out tokens are measured and a checkpoint is saved;
     `patience` such measurements without a new best end the training (0: never). `sample` tokens are written
     then, to show the state of things. precision "auto": bf16 on GPUs that compute it, else fp32 (most CPUs
@@ -39,11 +40,12 @@ class TrainConfig:
     steps: int = 2000
     batch_size: int = 32
     accumulate: int = 1
-    optimiser: Literal["adamw", "muon"] = "adamw"
+    optimiser: Literal["adamw", "muon", "sgd"] = "adamw"
     lr: float = 1e-3
     muon_lr: float = 0.02
     min_lr: float = 0.1
     warmup: int = 100
+    decay: Literal["cosine", "linear"] = "cosine"
     weight_decay: float = 0.1
     beta1: float = 0.9
     beta2: float = 0.99
@@ -83,6 +85,10 @@ class TrainConfig:
                 raise ValueError(f"{name} must lie in [0, 1), not {getattr(self, name)}")
 
 
+ModelName = Literal["gpt", "rnn", "lstm", "gru"]
+"""What can be trained from nothing."""
+
+
 def spoken_rates(config: TrainConfig) -> str:
     """The rates that a training uses, by name."""
     muon = f" and muon_lr={config.muon_lr:g}" if config.optimiser == "muon" else ""
@@ -104,11 +110,14 @@ RECIPES = {
 """Settings that go together, as their papers have them; the size is that of the preset."""
 
 
-def preset(name: str) -> dict[str, Any]:
+def preset(name: str, model: ModelName = "gpt") -> dict[str, Any]:
     """The named parts of a run's settings; the model's vocabulary is still to be filled in."""
     if name not in PRESETS:
         raise unknown("preset", name, PRESETS)
+    if model not in get_args(ModelName):
+        raise unknown("model", model, get_args(ModelName))
     # Of all that was tried, this came to nanoGPT's loss soonest: benchmarks/time_to_loss.py.
     fast = TrainConfig(batch_size=16, optimiser="muon", lr=6e-3, muon_lr=0.04, warmup=20)
     train = {"tiny": fast, "small": fast, "base": TrainConfig(batch_size=8, accumulate=8, lr=6e-4)}
-    return {"model": PRESETS[name](1), "train": train[name], "data": DataConfig()}
+    shape = PRESETS[name](1) if model == "gpt" else RECURRENT_PRESETS[name](1, model)
+    return {"model": shape, "train": train[name], "data": DataConfig()}

@@ -11,19 +11,20 @@ import torch
 
 from .. import config
 from ..data import corpus, sources
-from ..data.batches import Windows
+from ..data.batches import Streams, Windows
 from ..data.corpus import Advance, Corpus
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import GPT, Decoder, DecoderConfig
+from ..models import FAMILIES, LanguageConfig, LanguageModel, RecurrentConfig, RecurrentLM
 from ..store.run import LOCK, Checkpoint, Run
 from . import runtime
 from .log import LOG
 from .loop import Progress, Training
-from .settings import RECIPES, DataConfig, TrainConfig, preset
-from .task import NextToken
+from .settings import RECIPES, DataConfig, ModelName, TrainConfig, preset
+from .task import NextInStream, NextToken
 
 DATA = "data"
+STREAMS = ("batch_size", "accumulate", "seed")  # what decides where the streams of text run
 FINE_TUNING_RATE = 0.1  # of the rate with which the first training began
 
 
@@ -33,6 +34,7 @@ def begun(
     out: Path,
     *,
     preset_name: str = "small",
+    model_name: ModelName = "gpt",
     recipe: str | None = None,
     assignments: Sequence[str] = (),
     base: Checkpoint | None = None,
@@ -43,20 +45,20 @@ def begun(
     If anything fails before the first checkpoint stands, nothing of `out` is left behind.
     """
     if base is not None:
-        base.require_decoder()
-    parts = _parts_of(base) if base is not None else preset(preset_name)
+        base.require_language_model()
+    parts = _parts_of(base) if base is not None else preset(preset_name, model_name)
     if recipe is not None:
-        if base is not None or recipe not in RECIPES:
-            raise UserError(f"a new model can have a recipe: {', '.join(RECIPES)}")
+        if base is not None or model_name != "gpt" or recipe not in RECIPES:
+            raise UserError(f"a new GPT can have a recipe: {', '.join(RECIPES)}")
         parts = config.override(parts, RECIPES[recipe])
     changed = config.override(parts, assignments)
     _refuse_new_shape(parts["model"], changed["model"], fixed=base is not None)
     run = Run(out)
     if base is not None and _tokens(changed["data"]) != _tokens(parts["data"]):
         raise UserError("a fine-tuned model keeps its tokenizer; leave out tokenizer and bpe_vocab_size")
-    _refuse_what_stands_there(run)
+    refuse_what_stands_there(run)
     missing = [path for path in (out, *out.parents) if not path.exists()]
-    with sources.opened(texts) as paths, run.locked(), _nothing_left_behind(run, missing):
+    with sources.opened(texts) as paths, run.locked(), nothing_left_behind(run, missing):
         data: DataConfig = changed["data"]
         tokenizer = base.tokenizer() if base is not None else data.tokenizer
         with progress() as advance:
@@ -64,10 +66,10 @@ def begun(
         torch.manual_seed(changed["train"].seed)
         if base is None:
             changed["model"] = dataclasses.replace(changed["model"], vocab_size=text.tokenizer.vocab_size)
-            model: Decoder = GPT(changed["model"])
-            family = "gpt"
+            family = "gpt" if model_name == "gpt" else "recurrent"
+            model: LanguageModel = FAMILIES[family][1](changed["model"])
         else:
-            model, family = base.decoder(changed["model"]), base.family
+            model, family = base.language_model(changed["model"]), base.family
         yield _training(run, model, family, text, changed["train"], data)
 
 
@@ -90,11 +92,13 @@ def resumed(folder: Path, assignments: Sequence[str] = ()) -> Training:
     text = corpus.load(folder / DATA)
     if text.tokenizer.to_json() != last.tokenizer().to_json():
         raise UserError(f"{folder / DATA} was encoded by another tokenizer than that of {last.folder}")
-    training = _training(run, last.decoder(), last.family, text, train, parts["data"])
+    training = _training(run, last.language_model(), last.family, text, train, parts["data"])
     progress = config.from_dict(Progress, last.settings.get("progress"))
     if progress.step < train.steps and train != parts["train"]:
         progress.outcome, progress.stale = "stopped", 0
     training.restore(last.training_tensors(), progress)
+    if any(getattr(train, name) != getattr(parts["train"], name) for name in STREAMS):
+        training.carried = {}  # other rows, at other places of the text
     return training
 
 
@@ -115,11 +119,12 @@ def _tokens(data: DataConfig) -> tuple[str, int]:
     return data.tokenizer, data.bpe_vocab_size
 
 
-def _refuse_new_shape(before: DecoderConfig, after: DecoderConfig, fixed: bool) -> None:
+def _refuse_new_shape(before: LanguageConfig, after: LanguageConfig, fixed: bool) -> None:
     if after.vocab_size != before.vocab_size:
         raise UserError("vocab_size follows from the tokenizer; set bpe_vocab_size, or tokenizer")
     free = ["dropout"]
-    if after.context < before.context and getattr(before, "positions", "rotary") != "learned":
+    shrinks = after.context < before.context and getattr(before, "positions", "rotary") != "learned"
+    if shrinks or isinstance(before, RecurrentConfig):
         free.append("context")  # to see less of a text changes nothing of what was learned
     for name, value in vars(before).items():
         if fixed and name not in free and getattr(after, name) != value:
@@ -129,7 +134,7 @@ def _refuse_new_shape(before: DecoderConfig, after: DecoderConfig, fixed: bool) 
 
 
 def _training(
-    run: Run, model: Decoder, family: str, text: Corpus, train: TrainConfig, data: DataConfig
+    run: Run, model: LanguageModel, family: str, text: Corpus, train: TrainConfig, data: DataConfig
 ) -> Training:
     context = model.config.context
     seen, held_out = text.split(data.valid_fraction)
@@ -138,19 +143,24 @@ def _training(
             f"the text has {len(text.tokens)} tokens, {len(seen)} of them for training; context={context} "
             f"needs at least {context + 1}: give more text, or a smaller context"
         )
-    task = NextToken(
-        Windows(seen, context, train.seed), held_out, train.batch_size, train.accumulate, train.eval_tokens
-    )
+    sizes = train.batch_size, train.accumulate, train.eval_tokens
+    where = runtime.choose(train)
+    if isinstance(model, RecurrentLM):
+        task: NextToken = NextInStream(Streams(seen, context, train.seed), held_out, *sizes, model.new_state)
+        if train.compile == "auto":  # its kernels are fused as they are
+            where = dataclasses.replace(where, compiled=False)
+    else:
+        task = NextToken(Windows(seen, context, train.seed), held_out, *sizes)
     settings = {
         "family": family,
         "model": config.to_dict(model.config),
         "train": config.to_dict(train),
         "data": config.to_dict(data),
     }
-    return Training(run, model, text.tokenizer, task, train, settings, runtime.choose(train))
+    return Training(run, model, text.tokenizer, task, train, settings, where)
 
 
-def _refuse_what_stands_there(run: Run) -> None:
+def refuse_what_stands_there(run: Run) -> None:
     folder = run.folder
     if run.exists():
         raise UserError(
@@ -161,7 +171,7 @@ def _refuse_what_stands_there(run: Run) -> None:
 
 
 @contextmanager
-def _nothing_left_behind(run: Run, missing: list[Path]) -> Iterator[None]:
+def nothing_left_behind(run: Run, missing: list[Path]) -> Iterator[None]:
     """Delete what was made if it comes to no checkpoint; `missing` are the folders that were not there."""
     try:
         yield

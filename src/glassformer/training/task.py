@@ -6,18 +6,19 @@ same in whichever micro-batch or rank it stands.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..data.batches import IGNORE, Batch, Windows, in_order, windows_at
+from ..data.batches import IGNORE, Batch, Streams, Windows, in_order, in_streams, windows_at
 from ..data.corpus import Tokens
+from ..nn.state import HiddenState
 
-Forward = Callable[[Tensor], tuple[Tensor, object]]
-"""A model, compiled or not: tokens (b, n) -> logits (b, n, V) and a state."""
+Forward = Callable[..., tuple[Tensor, Any]]
+"""A model, compiled or not: tokens (b, n) and perhaps a state -> logits (b, n, V) and a state."""
 
 
 class Task(Protocol):
@@ -34,19 +35,48 @@ class Task(Protocol):
         ...
 
 
+@runtime_checkable
+class Carrying(Task, Protocol):
+    """A task whose batches go on from each other: the state after one is where the next begins."""
+
+    def loss_and_state(
+        self, model: Forward, batch: Batch, state: HiddenState | None
+    ) -> tuple[Tensor, HiddenState]:
+        """As `loss_sum`, from the state after the batch before, if there was one; and the state after this
+        one, through which no gradient flows back."""
+        ...
+
+
+def loss_and_state(
+    task: Task, model: Forward, batch: Batch, state: HiddenState | None
+) -> tuple[Tensor, HiddenState | None]:
+    """The sum of the losses and what to carry to the next batch: None, unless the task carries a state."""
+    if isinstance(task, Carrying):
+        return task.loss_and_state(model, batch, state)
+    return task.loss_sum(model, batch), None
+
+
 def next_token_loss(model: Forward, batch: Batch) -> Tensor:
     """Cross-entropy of every target (nats), summed, in float32."""
-    logits_bnV, _ = model(batch.inputs)
-    return F.cross_entropy(
+    return carried_loss(model, batch, None)[0]
+
+
+def carried_loss(
+    model: Forward, batch: Batch, state: HiddenState | None
+) -> tuple[Tensor, HiddenState | None]:
+    """`next_token_loss` of a batch that goes on from a state, and the state after it."""
+    logits_bnV, after = model(batch.inputs) if state is None else model(batch.inputs, state)
+    loss = F.cross_entropy(
         logits_bnV.flatten(0, 1).float(), batch.targets.flatten(), ignore_index=IGNORE, reduction="sum"
     )
+    return loss, after
 
 
 @dataclass(frozen=True)
 class NextToken:
     """Language modelling: predict each token from those before it in its window."""
 
-    windows: Windows
+    windows: Windows | Streams
     held_out: Tokens
     batch_size: int
     accumulate: int
@@ -74,11 +104,38 @@ class NextToken:
         return next_token_loss(model, batch)
 
 
+@dataclass(frozen=True)
+class NextInStream(NextToken):
+    """Language modelling by truncated back-propagation through time: each window begins with the state that
+    the one before it left, and the gradient ends where the window begins (Williams & Peng 1990). `begin`
+    makes a state for so many rows, to begin a stream with."""
+
+    begin: Callable[[int], HiddenState]
+
+    def validation_batches(self) -> Iterable[Batch]:
+        """The held-out text in streams, or as much as `eval_tokens` allow, from places spread over it."""
+        if len(self.held_out) > self.windows.context:
+            yield from in_streams(self.held_out, self.windows.context, self.batch_size, self.eval_tokens)
+
+    def loss_sum(self, model: Forward, batch: Batch) -> Tensor:
+        return self.loss_and_state(model, batch, None)[0]
+
+    def loss_and_state(
+        self, model: Forward, batch: Batch, state: HiddenState | None
+    ) -> tuple[Tensor, HiddenState]:
+        if state is None or batch.fresh:
+            state = self.begin(len(batch.inputs))
+        loss, after = carried_loss(model, batch, state)
+        assert after is not None
+        return loss, after.detach()
+
+
 @torch.no_grad()
 def mean_loss(task: Task, model: Forward, batches: Iterable[Batch], device: torch.device) -> float | None:
     """The loss per target over all batches (nats); None where there is no target at all."""
-    total, count = 0.0, 0
+    total, count, state = 0.0, 0, None
     for batch in batches:
-        total += float(task.loss_sum(model, batch.to(device)))
+        loss, state = loss_and_state(task, model, batch.to(device), state)
+        total += float(loss)
         count += batch.n_targets
     return total / count if count else None

@@ -2,13 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
+from ..errors import UserError
 from ..hub.folder import open_folder
+from ..store.run import Run
 from ..terminal import console, progress
-from . import start
+from . import start, vectors
 from .loop import Training
 from .report import train_visibly
+from .settings import ModelName
 
+Trainable = ModelName | Literal["word2vec"]
 Texts = str | Path | Sequence[str | Path]
 
 
@@ -17,6 +22,7 @@ def train(
     out: str | Path,
     /,
     *,
+    model: Trainable = "gpt",
     preset: str = "tiny",
     recipe: str | None = None,
     base: str | Path | None = None,
@@ -24,16 +30,25 @@ def train(
 ) -> Path:
     """Train a new model on texts and return its run folder `out`.
 
-    `texts`: one or several of file, folder, glob, "-" (standard input). `preset`: "tiny", "small" or "base";
+    `texts`: one or several of file, folder, glob, "-" (standard input). `model`: "gpt", or "rnn", "lstm" or
+    "gru". `preset`: "tiny", "small" or "base";
     `recipe`: "gpt2" or "2017" instead of the preset's own; `base`: a run or published model to fine-tune
     instead. `settings` as on the command line: steps=500, n_layers=6, lr=1e-3, … Raises UserError for what is
     wrong with any of them, and KeyboardInterrupt after a Ctrl-C, when all is saved.
     """
-    texts = [texts] if isinstance(texts, str | Path) else texts
+    names = [str(text) for text in ([texts] if isinstance(texts, str | Path) else texts)]
+    if model == "word2vec":
+        if recipe is not None or base is not None:
+            raise UserError("word vectors have no recipe, and begin from nothing")
+        with vectors.begun(
+            names, Path(out), assignments=_assignments(settings), progress=progress
+        ) as training:
+            return _done(training)
     with start.begun(
-        [str(text) for text in texts],
+        names,
         Path(out),
         preset_name=preset,
+        model_name=model,
         recipe=recipe,
         assignments=_assignments(settings),
         base=None if base is None else open_folder(base),
@@ -44,7 +59,10 @@ def train(
 
 def resume(run: str | Path, /, **settings: object) -> Path:
     """Go on with a run exactly where it stopped, or, with more `steps`, beyond its end."""
-    return _done(start.resumed(Path(run), _assignments(settings)))
+    folder, assignments = Path(run), _assignments(settings)
+    if Run(folder).checkpoint("last").settings.get("family") == vectors.FAMILY:
+        return _done(vectors.resumed(Run(folder), assignments))
+    return _done(start.resumed(folder, assignments))
 
 
 def _assignments(settings: dict[str, object]) -> list[str]:

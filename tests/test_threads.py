@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from glassformer.training.threads import PATIENCE, STEPS, Threads
+from glassformer.threads import PATIENCE, STEPS, Threads
 
 FREE = {1: 0.055, 2: 0.03}  # seconds of a step by threads
 BUSY = {1: 0.055, 2: 2.5}

@@ -1,8 +1,8 @@
-"""How many threads a training uses: all it was given, or one while other programs use the machine.
+"""How many threads repeated work uses: all it was given, or one while other programs use the machine.
 
 The operations of a small model take microseconds, and the threads that share them wait for each other. Where
 another program takes one of their cores, a wait lasts until the system lets the other thread run again, and
-training falls to a tenth of its speed or less; a lone thread keeps its own.
+the work falls to a tenth of its speed or less; a lone thread keeps its own.
 """
 
 import time
@@ -14,7 +14,7 @@ import torch
 
 CLEARLY = 1.5  # times as fast must one thread be, for the numbers of a run depend on how many there are
 STEPS = 10  # whose mean is watched: who waits for whom changes from one step to the next
-TRIAL = 0.2  # seconds of passes each way, and at least one
+TRIAL = 0.2  # seconds of passes each way
 PATIENCE = 50  # steps before the next trial, twice as many each time that it changes nothing
 
 
@@ -22,7 +22,8 @@ class Threads(AbstractContextManager["Threads"]):
     """Watches how long steps take and, where they become slow and now and then, times `trial` both ways.
 
     `trial` does some of the work and changes nothing; `tell` gets a line for each change. With one thread to
-    begin with, or on a GPU, nothing is ever tried. What PyTorch was set to is given back at the end.
+    begin with, or on a GPU, nothing is ever tried. What PyTorch was set to is given back at the end. A trial
+    takes `seconds` each way, and one pass at least.
     """
 
     def __init__(
@@ -31,18 +32,23 @@ class Threads(AbstractContextManager["Threads"]):
         tell: Callable[[str], None],
         *,
         on_cpu: bool = True,
+        seconds: float = TRIAL,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self._trial, self._tell, self._clock = trial, tell, clock
+        self._trial, self._tell, self._clock, self._seconds = trial, tell, clock, seconds
         self._most = self.n = torch.get_num_threads()
         self._watches = on_cpu and self._most > 1
         self._recent, self._fastest = 0.0, float("inf")
         self._since, self._wait = 0, PATIENCE // 2
 
-    def __enter__(self) -> "Threads":
+    def begin(self) -> None:
+        """The first choice; `with` makes it, too."""
         if self._watches:
             self._trial()  # the first one makes what the others find ready
             self._choose()
+
+    def __enter__(self) -> "Threads":
+        self.begin()
         return self
 
     def __exit__(
@@ -82,7 +88,7 @@ class Threads(AbstractContextManager["Threads"]):
     def _timed(self, n: int) -> float:
         torch.set_num_threads(n)
         passes, started = 0, self._clock()
-        while not passes or self._clock() - started < TRIAL:
+        while not passes or self._clock() - started < self._seconds:
             self._trial()
             passes += 1
         return (self._clock() - started) / passes
