@@ -25,7 +25,8 @@ LAYERS = [
 HEAVY = {"torch", "numpy", "matplotlib", "fastapi", "jinja2", "uvicorn"}
 PUBLIC = (
     "GPT GPTConfig Sampler Subject Trace UserError __version__ "
-    "compare effect evaluate generate generate_batch int8 lens load look resume stream trace train word_vectors"
+    "compare effect evaluate generate generate_batch int8 lens load look resume "
+    "stream trace train word_vectors"
 )
 
 
@@ -90,7 +91,19 @@ def test_importing_loads_no_torch(code):
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["train"], ["generate"], ["eval"], ["look"], ["info"], ["demo"], ["lab"], ["neighbours"]]
+    "arguments",
+    [
+        [],
+        ["train"],
+        ["generate"],
+        ["eval"],
+        ["look"],
+        ["info"],
+        ["demo"],
+        ["lab"],
+        ["neighbours"],
+        ["translate"],
+    ],
 )
 def test_help_loads_no_torch(arguments):
     code = (

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .glass.trace import Trace, trace
     from .hub.folder import load
     from .models import GPT, GPTConfig
-    from .training.evaluate import evaluate
     from .store.vectors import word_vectors
+    from .training.evaluate import evaluate
     from .training.train import resume, train
 
 # Loaded on first use: torch takes a second to import, and `--help` needs none of it.

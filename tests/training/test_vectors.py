@@ -225,7 +225,7 @@ def test_a_map_is_drawn(command: Command, run: Path, tmp_path: Path, name: str) 
 def test_a_map_without_a_font_says_so(
     command: Command, run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("glassformer.glass.word_map._FONTS", ())
+    monkeypatch.setattr("glassformer.glass.fonts.CHINESE", ())
     code, _, err = command("map", run)
     assert code == 0
     assert "no font here has 猫; a map in .svg shows them" in err

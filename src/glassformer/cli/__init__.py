@@ -8,6 +8,7 @@ from .lab import lab
 from .looking import effect, look
 from .running import eval, generate, info
 from .training import demo, train
+from .translating import translate
 from .vectors import analogy, map_, neighbours, vectors
 
 
@@ -24,7 +25,7 @@ def cli() -> None:
     """
 
 
-for verb in (train, generate, eval, look, effect, info, import_, export, demo, lab):
+for verb in (train, generate, translate, eval, look, effect, info, import_, export, demo, lab):
     cli.add_command(verb)
 for verb in (neighbours, analogy, map_, vectors):
     cli.add_command(verb)

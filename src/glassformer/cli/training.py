@@ -31,11 +31,16 @@ class _WithSettings(click.Command):
         try:
             return super().parse_args(context, args)
         except click.NoSuchOption as error:
+            from ..training import pairs, vectors
             from ..training.settings import preset
-            from ..training.vectors import settings
 
             name = error.option_name.lstrip("-").replace("-", "_")
-            if not any(hasattr(part, name) for part in (*preset("tiny").values(), *settings().values())):
+            known = [
+                part
+                for parts in (preset("tiny"), pairs.settings(), vectors.settings())
+                for part in parts.values()
+            ]
+            if not any(hasattr(part, name) for part in known):
                 raise
             raise UserError(f"{name} is a setting; write {name}=VALUE without dashes") from None
 
@@ -44,8 +49,8 @@ class _WithSettings(click.Command):
 @click.argument("texts", nargs=-1, metavar="[TEXT…] [KEY=VALUE…]")
 @click.option(
     "--model",
-    type=click.Choice(["gpt", "rnn", "lstm", "gru", "word2vec"]),
-    help="A Transformer, one of three recurrent networks, or word vectors.  [default: gpt]",
+    type=click.Choice(["gpt", "rnn", "lstm", "gru", "seq2seq", "word2vec"]),
+    help="A Transformer, a recurrent network, one that translates pairs, or word vectors.  [default: gpt]",
 )
 @click.option(
     "--preset", type=click.Choice(["tiny", "small", "base"]), help="Size of a new model.  [default: tiny]"
@@ -69,7 +74,7 @@ def train(
     resume: Path | None,
     base: Path | None,
 ) -> None:
-    """Train a GPT, a recurrent network, or word vectors, on your text.
+    """Train a GPT, a recurrent network, or word vectors, on your text, or a translator on your pairs.
 
     TEXT is a file, a folder (its .txt, .md, .rst, … files), a glob, or - for standard input; UTF-8. The
     tokenizer is chosen from the text: characters while there are at most 10,000 distinct ones, else
@@ -86,6 +91,7 @@ def train(
       glassformer train poems.txt notes/*.md --preset small --steps 2000 --out runs/poems
       glassformer train poems.txt --model lstm --out runs/lstm
       glassformer train poems.txt --model word2vec words=characters --out runs/words
+      glassformer train pairs.tsv --model seq2seq attention=additive --out runs/translator
       glassformer train --resume runs/poems
       glassformer train --from runs/poems more.txt --out runs/tuned
     """
@@ -104,6 +110,8 @@ def train(
         return
     if base is not None and (model or preset or recipe):
         raise UserError("--from keeps the shape of its run; leave out --preset, --recipe and --model")
+    if model == "seq2seq" and preset:
+        raise UserError("an encoder-decoder has no preset; its settings stand in docs/translation.md")
     if model == "word2vec" and preset:
         raise UserError("word vectors have no preset; their settings stand in docs/vectors.md")
     words = [spoken(text) for text in files]

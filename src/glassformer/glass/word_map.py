@@ -7,27 +7,14 @@ from typing import Any
 from ..data.space import WordSpace
 from ..errors import UserError
 from ..output import whole
+from . import fonts
 
 FORMATS = (".png", ".svg", ".pdf")
-# Fonts with Chinese and Japanese characters, one of which most systems have.
-_FONTS = (
-    "Noto Sans CJK SC",
-    "Noto Sans SC",
-    "Source Han Sans SC",
-    "PingFang SC",
-    "Hiragino Sans GB",
-    "Microsoft YaHei",
-    "WenQuanYi Micro Hei",
-    "WenQuanYi Zen Hei",
-    "SimHei",
-    "Noto Serif CJK SC",
-    "Arial Unicode MS",
-)
 
 
 def draw(space: WordSpace, places: Sequence[int], path: Path) -> list[str]:
     """Draw words into a picture; returns those that no font here can show."""
-    from matplotlib import font_manager, rc_context
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     kind = path.suffix.lower()
@@ -35,11 +22,10 @@ def draw(space: WordSpace, places: Sequence[int], path: Path) -> list[str]:
         raise UserError(f"{path}: name the picture .png, .svg or .pdf")
     if len(places) < 2:
         raise UserError("a map needs two words at least")
-    installed = set(font_manager.get_font_names())
-    fonts = ["DejaVu Sans", *(font for font in _FONTS if font in installed)]
+    taken = fonts.installed()
     points, words = space.flat(places), [space.words[place] for place in places]
-    missing = [] if kind == ".svg" else _missing(words, fonts, font_manager)
-    style: Any = {"font.family": fonts, "svg.fonttype": "none", "axes.unicode_minus": False}
+    missing = [] if kind == ".svg" else fonts.missing(words, taken)
+    style: Any = {"font.family": taken, "svg.fonttype": "none", "axes.unicode_minus": False}
     with rc_context(style):
         figure = Figure(figsize=(9, 7), layout="constrained")
         axes = figure.add_subplot(xlabel="first principal component", ylabel="second principal component")
@@ -55,12 +41,3 @@ def draw(space: WordSpace, places: Sequence[int], path: Path) -> list[str]:
         with whole(path) as file:
             figure.savefig(file, format=kind[1:], dpi=130)
     return missing
-
-
-def _missing(words: Sequence[str], fonts: Sequence[str], font_manager: Any) -> list[str]:
-    from matplotlib.ft2font import FT2Font
-
-    shown: set[int] = set()
-    for font in fonts:
-        shown |= FT2Font(font_manager.findfont(font)).get_charmap().keys()
-    return [word for word in words if any(ord(character) not in shown for character in word)]

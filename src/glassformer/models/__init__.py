@@ -8,16 +8,19 @@ from .gpt import GPT, GPTConfig
 from .language import LanguageConfig, LanguageModel
 from .llama import Llama, LlamaConfig
 from .recurrent import RecurrentConfig, RecurrentLM
+from .seq2seq import Seq2Seq, Seq2SeqConfig
 from .word2vec import Word2Vec, Word2VecConfig
 
 Model = LanguageModel | Bert
-"""What reads a text. Word vectors, a family as well, read none."""
+"""What reads a text. Word vectors, a family as well, read none; an encoder-decoder reads one to write
+another."""
 
 FAMILIES: dict[str, tuple[type[Any], type[Any]]] = {
     "gpt": (GPTConfig, GPT),
     "llama": (LlamaConfig, Llama),
     "bert": (BertConfig, Bert),
     "recurrent": (RecurrentConfig, RecurrentLM),
+    "seq2seq": (Seq2SeqConfig, Seq2Seq),
     "word2vec": (Word2VecConfig, Word2Vec),
 }
 
@@ -36,6 +39,8 @@ __all__ = [
     "Model",
     "RecurrentConfig",
     "RecurrentLM",
+    "Seq2Seq",
+    "Seq2SeqConfig",
     "Word2Vec",
     "Word2VecConfig",
 ]

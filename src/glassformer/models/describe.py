@@ -6,6 +6,7 @@ from typing import Any
 from .bert import Bert
 from .cost import cost
 from .language import LanguageModel
+from .seq2seq import Seq2Seq
 from .word2vec import Word2Vec
 
 
@@ -61,7 +62,24 @@ def word_figures(model: Word2Vec) -> dict[str, Any]:
 
 def word_table(model: Word2Vec) -> str:
     """As `table`, for word vectors."""
-    told = word_figures(model)
+    return _by_part(word_figures(model))
+
+
+def pair_figures(model: Seq2Seq) -> dict[str, Any]:
+    """As `figures`, for an encoder-decoder."""
+    counts = {
+        name: sum(parameter.numel() for parameter in part.parameters())
+        for name, part in model.named_children()
+    }
+    return {"config": asdict(model.config), "parameters": {name: n for name, n in counts.items() if n}}
+
+
+def pair_table(model: Seq2Seq) -> str:
+    """As `table`, for an encoder-decoder."""
+    return _by_part(pair_figures(model))
+
+
+def _by_part(told: dict[str, Any]) -> str:
     lines = ["", "settings", *(f"  {key:<16} {value}" for key, value in told["config"].items())]
     lines += ["", "parameters by part"]
     lines += [f"  {part:<16} {count:>14,}" for part, count in told["parameters"].items()]

@@ -31,7 +31,7 @@ from ..data import tokenizers
 from ..data.tokenizers import Tokenizer
 from ..device import choose_device
 from ..errors import UserError
-from ..models import FAMILIES, LanguageModel, Model, Word2Vec
+from ..models import FAMILIES, LanguageModel, Model, Seq2Seq, Word2Vec
 from . import tensors
 
 try:
@@ -84,8 +84,20 @@ class Checkpoint:
         tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
         return model
 
+    def translator(self) -> Seq2Seq:
+        """The encoder-decoder of a run of pairs, in evaluation mode, on the CPU. Raises UserError for any
+        other run."""
+        if self.family != "seq2seq":
+            raise UserError(f"{self.folder} translates nothing; train --model seq2seq makes what does")
+        with tensors.shapes_only():
+            model = Seq2Seq(self.shape)
+        tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
+        return model.eval()
+
     def require_text_model(self) -> None:
         """Raise UserError for word vectors, which read no text, and for what translates one into another."""
+        if self.family == "seq2seq":
+            raise UserError(f"{self.folder} holds an encoder-decoder; glassformer translate runs it")
         if self.family == "word2vec":
             raise UserError(f"{self.folder} holds word vectors; neighbours, analogy, map and eval read them")
 

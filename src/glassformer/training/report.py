@@ -15,6 +15,8 @@ from ..errors import UserError
 from . import log
 from .interrupt import stop_requested
 from .loop import Training, fit
+from .pairs import PairTraining
+from .pairs import describe as describe_pairs
 from .settings import spoken_rates
 from .start import describe
 from .vectors import VectorTraining
@@ -132,6 +134,8 @@ def _resume_hint(training: Training, what: str) -> str:
 
 
 def described(training: Training) -> str:
+    if isinstance(training, PairTraining):
+        return describe_pairs(training)
     return describe_vectors(training) if isinstance(training, VectorTraining) else describe(training)
 
 

@@ -8,12 +8,12 @@ from ..errors import UserError
 from ..hub.folder import open_folder
 from ..store.run import Run
 from ..terminal import console, progress
-from . import start, vectors
+from . import pairs, start, vectors
 from .loop import Training
 from .report import train_visibly
 from .settings import ModelName
 
-Trainable = ModelName | Literal["word2vec"]
+Trainable = ModelName | Literal["seq2seq", "word2vec"]
 Texts = str | Path | Sequence[str | Path]
 
 
@@ -31,11 +31,11 @@ def train(
     """Train a new model on texts and return its run folder `out`.
 
     `texts`: one or several of file, folder, glob, "-" (standard input). `model`: "gpt", or "rnn", "lstm" or
-    "gru". `preset`: "tiny", "small" or "base";
-    `recipe`: "gpt2" or "2017" instead of the preset's own; `base`: a run or published model to fine-tune
-    instead. `settings` as on the command line: steps=500, n_layers=6, lr=1e-3, … Raises UserError for what is
-    wrong with any of them, and KeyboardInterrupt after a Ctrl-C, when all is saved.
-    """
+    "gru", or "word2vec", or "seq2seq" for files of `source<TAB>target` lines or two files, line by line.
+    `preset`: "tiny", "small" or "base"; `recipe`: "gpt2" or "2017" instead of the preset's own; `base`: a run
+    or published model to fine-tune instead. `settings` as on the command line: steps=500, n_layers=6,
+    lr=1e-3, … Raises UserError for what is wrong with any of them, and KeyboardInterrupt after a Ctrl-C, when
+    all is saved."""
     names = [str(text) for text in ([texts] if isinstance(texts, str | Path) else texts)]
     if model == "word2vec":
         if recipe is not None or base is not None:
@@ -43,6 +43,11 @@ def train(
         with vectors.begun(
             names, Path(out), assignments=_assignments(settings), progress=progress
         ) as training:
+            return _done(training)
+    if model == "seq2seq":
+        if recipe is not None or base is not None:
+            raise UserError("an encoder-decoder has no recipe, and begins from nothing")
+        with pairs.begun(names, Path(out), assignments=_assignments(settings)) as training:
             return _done(training)
     with start.begun(
         names,
@@ -60,8 +65,11 @@ def train(
 def resume(run: str | Path, /, **settings: object) -> Path:
     """Go on with a run exactly where it stopped, or, with more `steps`, beyond its end."""
     folder, assignments = Path(run), _assignments(settings)
-    if Run(folder).checkpoint("last").settings.get("family") == vectors.FAMILY:
+    family = Run(folder).checkpoint("last").settings.get("family")
+    if family == vectors.FAMILY:
         return _done(vectors.resumed(Run(folder), assignments))
+    if family == pairs.FAMILY:
+        return _done(pairs.resumed(Run(folder), assignments))
     return _done(start.resumed(folder, assignments))
 
 

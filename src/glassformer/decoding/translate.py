@@ -1,0 +1,200 @@
+"""Writing the target of a source: greedy, or by beam search.
+
+The score of a target y that ends with END is log p(y | source) / |y|^α; |y| counts its tokens, END included,
+and α is the length penalty: 0 compares probabilities, 1 the mean per token. Only targets with END are
+compared, of at most `limit` tokens with it; a text that comes to the limit is ended there. A beam that holds
+every beginning finds the best of all; greedy is a beam of one.
+
+Shapes: r rows (texts being written), m source tokens, n target tokens, V vocabulary.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from ..data.parallel import sources_of
+from ..data.tokenizers import Tokenizer
+from ..errors import UserError
+from ..models import Seq2Seq
+
+BATCH = 64  # sources at once
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A target without END, log p of it with END (nats), and its score."""
+
+    ids: list[int]
+    log_p: float
+    score: float
+
+
+@dataclass
+class _Row:
+    """A target being written: for which source, its tokens so far and their log p."""
+
+    source: int
+    ids: list[int] = field(default_factory=list)
+    log_p: float = 0.0
+
+
+@torch.inference_mode()
+def search(
+    model: Seq2Seq,
+    sources: Sequence[Sequence[int]],
+    start: int,
+    end: int,
+    *,
+    beam: int = 1,
+    alpha: float = 1.0,
+    limit: int | None = None,
+    width: int | None = None,
+) -> list[Translation]:
+    """The best target found for each source, together; each comes out as it would alone. `limit`: of tokens,
+    END included, by default the model's context. `width`: to pad the sources to, for tests. Raises UserError
+    for a beam or a limit below 1, or a negative alpha."""
+    limit = model.config.context if limit is None else limit
+    if beam < 1 or limit < 1 or alpha < 0:
+        raise UserError(f"beam={beam} and limit={limit} must be at least 1, alpha={alpha:g} at least 0")
+    device = model.embedding.weight.device
+    source, valid = sources_of(sources, end, width)
+    state = model.encode(source.to(device), valid.to(device))
+    rows = [_Row(i) for i in range(len(sources))]
+    best: dict[int, Translation] = {}
+    for n in range(1, limit + 1):
+        last = torch.tensor([row.ids[-1:] or [start] for row in rows], device=device)
+        logits, state = model.decode(last, state)
+        log_p = logits[:, -1].double().log_softmax(-1)
+        if n == limit:  # nothing but END is left to write
+            ended = torch.full_like(log_p, float("-inf"))
+            ended[:, end] = log_p[:, end]
+            log_p = ended
+        grown: list[tuple[int, _Row]] = []
+        for here in _by_source(rows):
+            for parent, token, total in _likeliest(rows, here, log_p, beam):
+                row = rows[parent]
+                if token != end:
+                    grown.append((parent, _Row(row.source, [*row.ids, token], total)))
+                    continue
+                score = total / n**alpha
+                if row.source not in best or score > best[row.source].score:
+                    best[row.source] = Translation(row.ids, total, score)
+        # A log p only falls: a beginning that could not win even at full length is given up.
+        grown = [
+            (parent, row)
+            for parent, row in grown
+            if row.source not in best or row.log_p / limit**alpha > best[row.source].score
+        ]
+        if not grown:
+            break
+        state = state.reorder(torch.tensor([parent for parent, _ in grown], device=device))
+        rows = [row for _, row in grown]
+    return [best[i] for i in range(len(sources))]
+
+
+def _by_source(rows: Sequence[_Row]) -> list[list[int]]:
+    """The places of the rows of each source."""
+    places: dict[int, list[int]] = {}
+    for i, row in enumerate(rows):
+        places.setdefault(row.source, []).append(i)
+    return list(places.values())
+
+
+def _likeliest(
+    rows: Sequence[_Row], here: list[int], log_p: Tensor, beam: int
+) -> list[tuple[int, int, float]]:
+    """The `beam` likeliest ways on for one source: (row, token, log p of all)."""
+    before = torch.tensor([rows[i].log_p for i in here], dtype=log_p.dtype, device=log_p.device)
+    totals = (log_p[here] + before[:, None]).flatten()
+    found = totals.topk(min(beam, len(totals)))
+    size = log_p.shape[1]
+    return [
+        (here[at // size], at % size, total)
+        for at, total in zip(found.indices.tolist(), found.values.tolist(), strict=True)
+        if total > float("-inf")
+    ]
+
+
+def translate(
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    *,
+    beam: int = 1,
+    alpha: float = 1.0,
+    advance: Callable[[str, int, int], None] = lambda what, done, total: None,
+    each: str = "text",
+) -> list[str]:
+    """The translation of each text, in order; of an empty one, nothing. Raises UserError as `found` does."""
+    written = found(model, tokenizer, texts, beam=beam, alpha=alpha, advance=advance, each=each)
+    return [tokenizer.decode(translation.ids) for translation in written]
+
+
+def found(
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    *,
+    beam: int = 1,
+    alpha: float = 1.0,
+    advance: Callable[[str, int, int], None] = lambda what, done, total: None,
+    each: str = "text",
+) -> list[Translation]:
+    """What `search` finds for each text, in order; for an empty one, no token. Similar lengths go together,
+    so that little is padded. Raises UserError for characters not in the vocabulary, naming the text
+    by its number: `each` is what to call one."""
+    encoded = [_encoded(tokenizer, text, f"{each} {number}") for number, text in enumerate(texts, 1)]
+    order = sorted((i for i, ids in enumerate(encoded) if ids), key=lambda i: len(encoded[i]))
+    written = [Translation([], 0.0, 0.0)] * len(texts)
+    for first in range(0, len(order), BATCH):
+        advance("translating", first, len(order))
+        some = order[first : first + BATCH]
+        sources = [encoded[i] for i in some]
+        best = search(model, sources, tokenizer.start, tokenizer.end, beam=beam, alpha=alpha)
+        for i, translation in zip(some, best, strict=True):
+            written[i] = translation
+    advance("translating", len(order), len(order))
+    return written
+
+
+def _encoded(tokenizer: Tokenizer, text: str, name: str) -> list[int]:
+    try:
+        ids: list[int] = tokenizer.encode(text.strip()).tolist()
+    except UserError as error:
+        raise UserError(f"{name}: {error}") from None
+    return ids
+
+
+class _Weights:
+    """A tap that keeps the attention's weights."""
+
+    def __init__(self, path: str = "") -> None:
+        self.path = path
+        self.kept: dict[str, Tensor] = {}
+
+    def at(self, path: str) -> "_Weights":
+        below = _Weights(f"{self.path}{path}.")
+        below.kept = self.kept
+        return below
+
+    def wants(self, name: str) -> bool:
+        return self.path + name == "attention.weights"
+
+    def __call__(self, name: str, tensor: Tensor) -> Tensor:
+        if self.wants(name):
+            self.kept["weights"] = tensor.clone()
+        return tensor
+
+
+@torch.inference_mode()
+def alignment(model: Seq2Seq, source: Sequence[int], target: Sequence[int], start: int) -> Tensor:
+    """The attention's weights (n + 1, m) while it writes the target and END. Raises UserError without one."""
+    if model.attention is None:
+        raise UserError("this model has no attention, and so no alignment")
+    device = model.embedding.weight.device
+    tap = _Weights()
+    inputs = torch.tensor([[start, *target]], device=device)
+    model(torch.tensor([list(source)], device=device), None, inputs, tap=tap)
+    return tap.kept["weights"][0].cpu()

@@ -1,0 +1,189 @@
+"""Training on pairs: kept, stopped, resumed, and what comes of it; and the verbs."""
+
+import sys
+
+import pytest
+import torch
+
+from conftest import Silent
+from glassformer import UserError
+from glassformer.__main__ import main
+from glassformer.data import tasks
+from glassformer.decoding.translate import alignment, translate
+from glassformer.models import Seq2Seq
+from glassformer.store import tensors
+from glassformer.store.run import Run
+from glassformer.training import pairs, train
+from glassformer.training.loop import fit
+
+SMALL = ["d_model=16", "batch_size=200", "eval_every=10", "lr=1e-2", "warmup=5", "valid_fraction=0.1"]
+
+
+@pytest.fixture(scope="module")
+def reversals(tmp_path_factory):
+    path = tmp_path_factory.mktemp("pairs") / "reverse.tsv"
+    tasks.write("reverse", 300, path)
+    return path
+
+
+def trained(path, out, *settings, stop_at=None):
+    with pairs.begun([str(path)], out, assignments=[*SMALL, *settings]) as training:
+        steps = Silent()
+        fit(training, steps, lambda: stop_at is not None and len(steps.steps) >= stop_at)
+    return training, steps
+
+
+@pytest.fixture(scope="module")
+def run(reversals, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "reverse"
+    trained(reversals, folder, "steps=20")
+    return folder
+
+
+@pytest.fixture
+def glassformer(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+    def verb(*words):
+        monkeypatch.setattr(sys, "argv", ["glassformer", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return (int(ended.value.code or 0), *capsys.readouterr())
+
+    return verb
+
+
+def test_a_run_holds_the_model_that_was_trained(reversals, tmp_path):
+    training, steps = trained(reversals, tmp_path / "run", "steps=20", "kind=lstm", "attention=general")
+    assert steps.losses[-1] < steps.losses[0]
+    checkpoint = Run(tmp_path / "run").checkpoint("last")
+    model = checkpoint.translator()
+    assert isinstance(model, Seq2Seq)
+    assert model.config == training.model.config
+    for name, value in training.model.state_dict().items():
+        assert torch.equal(model.state_dict()[name], value), name
+    assert checkpoint.tokenizer().to_json() == training.tokenizer.to_json()
+    with pytest.raises(UserError, match="glassformer translate runs it"):
+        checkpoint.model()
+
+
+@pytest.mark.parametrize("settings", [[], ["dropout=0.2", "accumulate=2", "label_smoothing=0.1"]])
+def test_stopped_and_resumed_is_not_stopped(reversals, tmp_path, settings):
+    trained(reversals, tmp_path / "whole", "steps=20", *settings)
+    trained(reversals, tmp_path / "halves", "steps=20", *settings, stop_at=9)
+    training = pairs.resumed(Run(tmp_path / "halves"))
+    assert training.progress.step == 9
+    fit(training, Silent())
+    whole, halves = (
+        tensors.read(Run(tmp_path / name).checkpoint("last").folder / "model.safetensors")
+        for name in ("whole", "halves")
+    )
+    assert all(torch.equal(whole[name], halves[name]) for name in whole)
+    with pytest.raises(UserError, match="same shape and pairs"):
+        pairs.resumed(Run(tmp_path / "whole"), ["d_model=32"])
+
+
+def test_smoothing_is_for_learning_only(reversals, tmp_path):
+    with pairs.begun(
+        [str(reversals)], tmp_path / "run", assignments=[*SMALL, "label_smoothing=0.3"]
+    ) as training:
+        task, model = training.task, training.model
+        [batch] = task.training_batches(0)
+        logits = model(batch.source, batch.valid, batch.inputs).log_softmax(-1)
+        real = batch.targets >= 0
+        plain = -logits[real].gather(-1, batch.targets[real][:, None]).sum()
+        uniform = -logits[real].mean(-1).sum()
+        torch.testing.assert_close(task.loss_sum(model, batch), 0.7 * plain + 0.3 * uniform)
+        with torch.no_grad():
+            torch.testing.assert_close(task.loss_sum(model, batch), plain)
+
+
+def test_what_does_not_go_together_is_refused(reversals, tmp_path):
+    for setting, said in (
+        ("optimiser=muon", "without optimiser"),
+        ("vocab_size=5", "follows from the tokenizer"),
+        ("context=1", "no pair is left to learn from"),
+        ("label_smoothing=1", "label_smoothing"),
+        ("attenton=none", "attention"),
+    ):
+        with (
+            pytest.raises(UserError, match=said),
+            pairs.begun([str(reversals)], tmp_path / "run", assignments=[setting]),
+        ):
+            pass
+        assert not (tmp_path / "run").exists()
+    with pytest.raises(UserError, match="no recipe"):
+        train.train(reversals, tmp_path / "run", model="seq2seq", recipe="gpt2")
+
+
+def test_from_pairs_to_a_picture(glassformer, reversals, tmp_path):
+    code, out, err = glassformer(
+        *("train", reversals, "--model", "seq2seq", "--steps", 5, "--out", "run", *SMALL)
+    )
+    assert (code, out) == (0, "run\n"), err
+    assert "gru with additive attention" in err
+    code, out, err = glassformer("train", "--resume", "run", "--steps", 8)
+    assert (code, out) == (0, "run\n"), err
+    code, out, err = glassformer("translate", "run", "abc", "--beam", 2, "--alignment", "a.png")
+    assert code == 0, err
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "sources.txt").write_text("abc\n\nde\n", encoding="utf-8")
+    (tmp_path / "refs.txt").write_text("cba\n\ned\n", encoding="utf-8")
+    code, out, err = glassformer("translate", "run", "sources.txt", "-o", "o.txt", "--against", "refs.txt")
+    assert (code, out) == (0, "o.txt\n"), err
+    assert "BLEU" in err
+    assert "tok:13a" in err
+    assert (tmp_path / "o.txt").read_text(encoding="utf-8").split("\n")[1::2] == ["", ""]
+    code, out, _ = glassformer("info", "run")
+    assert code == 0
+    assert "attention        additive" in out
+
+
+def test_what_translate_refuses(glassformer, run, run_folder, tmp_path):
+    (tmp_path / "refs.txt").write_text("a\nb\n", encoding="utf-8")
+    (tmp_path / "lines.txt").write_text("a\n\nz\n", encoding="utf-8")
+    (tmp_path / "two.txt").write_text("a\nb\n", encoding="utf-8")
+    for words, said in (
+        ((run, "xyz"), "text 1: the vocabulary of 10 characters lacks"),
+        ((run, "lines.txt"), "lines.txt: line 3: the vocabulary of 10 characters lacks"),
+        ((run, " "), "the text to translate is empty"),
+        ((run, "abc", "--against", "refs.txt"), "refs.txt has 2 lines, for 1 to translate"),
+        ((run, "two.txt", "--alignment", "a.png"), "--alignment draws one text"),
+        ((run, "abc", "--alignment", "a.gif"), "name the picture .png, .svg or .pdf"),
+        ((run_folder, "abc"), "translates nothing"),
+        ((tmp_path / "none", "abc"), "no such run folder"),
+    ):
+        code, out, err = glassformer("translate", *words)
+        assert (code, out) == (2, ""), words
+        assert said in err
+        assert err.count("\n") == 1
+    for verb in (("generate", run), ("look", run, "abc"), ("eval", run, tmp_path / "two.txt")):
+        code, _, err = glassformer(*verb)
+        assert code == 2
+        assert "translate" in err
+
+
+@pytest.mark.slow
+def test_reversal_is_learned_and_so_is_its_alignment(tmp_path):
+    """4000 texts of one to eight letters, half a minute on one thread."""
+    tasks.write("reverse", 6000, tmp_path / "pairs.tsv")
+    settings = ["steps=800", "d_model=64", "batch_size=1024", "lr=5e-3", "eval_every=100"]
+    with pairs.begun([str(tmp_path / "pairs.tsv")], tmp_path / "run", assignments=settings) as training:
+        fit(training, Silent())
+    checkpoint = Run(tmp_path / "run").checkpoint()
+    model, tokenizer = checkpoint.translator(), checkpoint.tokenizer()
+    known = {line.partition("\t")[0] for line in (tmp_path / "pairs.tsv").read_text().splitlines()}
+    new = {e.source: e for e in tasks.examples("reverse", 3000, seed=1) if e.source not in known}
+    written = translate(model, tokenizer, list(new))
+    right = sum(text == e.target for text, e in zip(written, new.values(), strict=True)) / len(new)
+    print(f"{right:.2%} of {len(new)} new texts")
+    assert len(new) > 500
+    assert right >= 0.99
+    near = total = 0
+    for example in list(new.values())[:200]:
+        source, target = (tokenizer.encode(text).tolist() for text in (example.source, example.target))
+        places = alignment(model, source, target, tokenizer.start)[:-1].argmax(-1).tolist()
+        near += sum(abs(at - true) <= 1 for at, (true,) in zip(places, example.alignment, strict=True))
+        total += len(places)
+    print(f"{near / total:.2%} within a letter of the true alignment")
+    assert near / total >= 0.9
