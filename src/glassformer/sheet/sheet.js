@@ -2,8 +2,7 @@
 // Plain functions of plain values, no page. A matrix is {rows, cols, data}, row by row. In a page that holds
 // other scripts the word "export" is taken away, so every name here begins with "sheet", but for the two used.
 
-const SHEET_SIDE = 4096; // rows or columns of a matrix at most
-const SHEET_CELLS = 1000000; // cells of a matrix at most
+const SHEET_SIDE = 4096, SHEET_CELLS = 1000000; // rows or columns, and cells, of a matrix at most
 // Kinds of whole numbers that may also be taken from an earlier 1x1 matrix, and between what they lie.
 const SHEET_BOUNDS = { size: [1, SHEET_SIDE], seed: [0, 4294967295] };
 // 1 to 64 characters, no control character, no half of one.
@@ -15,7 +14,6 @@ const sheetHasKeys = (value, keys) =>
   sheetIsObject(value) && Object.keys(value).length === keys.length && keys.every((key) => Object.hasOwn(value, key));
 const sheetListed = (object) => Object.keys(object).join(", ");
 const sheetShape = ({ rows, cols }) => `(${rows}, ${cols})`;
-
 const sheetFail = (message) => { throw new Error(message); };
 
 // Runs `work`; what it complains of is said of `what`.
@@ -98,8 +96,7 @@ function sheetResolved(kinds, parameters, values) {
   return found;
 }
 
-// The finaliser of MurmurHash3.
-function sheetMixed(x) {
+function sheetMixed(x) { // the finaliser of MurmurHash3
   let h = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
   return (h ^ (h >>> 16)) >>> 0;
@@ -108,7 +105,10 @@ function sheetMixed(x) {
 const sheetHashed = ([first, second], count) => sheetMixed(second ^ sheetMixed(first + count));
 const sheetKeys = (seed) => [sheetMixed(seed), sheetMixed(~seed)];
 
-function sheetNormal(rows, cols, seed) {
+// Kept by what was asked for: drawing takes longest, and after an edit mostly the same is asked for again.
+const sheetDrawn = {};
+const sheetNormal = (...asked) => (sheetDrawn[asked] ??= sheetDraw(...asked));
+function sheetDraw(rows, cols, seed) {
   const keys = sheetKeys(seed);
   const rowKeys = Array.from({ length: rows }, (_, i) => [sheetHashed(keys, 2 * i), sheetHashed(keys, 2 * i + 1)]);
   return sheetMake(rows, cols, (i, j) => {
