@@ -1,15 +1,12 @@
 """Charts as SVG; `charts.js` draws the same when the numbers change."""
 
 import math
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from ..lessons.lesson import Chart
+from .marks import Values
 from .numbers import number
-
-if TYPE_CHECKING:
-    from .writer import Writer
 
 WIDTH, HEIGHT = 640, 300
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 34
@@ -53,9 +50,8 @@ def spoken(x: float) -> str:
     return number(x, 0 if abs(x) >= 10 or x == round(x) else 2, given=True)
 
 
-def chart(block: Chart, page: "Writer") -> Markup:
+def chart(block: Chart, values: Values) -> Markup:
     """The chart with its axes and lines."""
-    values = page.values
     xs = [float(x) for x in values[block.x].ravel()]
     columns = [[float(y) for y in values[line.y].ravel()] for line in block.lines]
     points = [(float(values[x][0, 0]), float(values[y][0, 0])) for x, y in block.marks]

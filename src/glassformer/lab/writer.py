@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
 from ..lessons.lesson import (
     Cell,
+    Chart,
     Edits,
     Label,
     Lesson,
@@ -44,7 +44,7 @@ def edited(lesson: Lesson, edits: Edits) -> dict[str, np.ndarray]:
         if isinstance(change, Sequence):
             given[name] = np.asarray(change, dtype=float)
         else:
-            cells = lesson.sheet.evaluate()[name].copy()
+            cells = np.array(lesson.sheet[name].parameters["values"], dtype=float)
             for (i, j), value in change.items():
                 cells[i, j] = value
             given[name] = cells
@@ -122,8 +122,8 @@ class Writer:
             answer = Markup(number(value, question.decimals))
         return Markup("<p><strong>{}</strong></p>").format(answer) + after.prose(question.why)
 
-    def chart(self, block: Any) -> Markup:
-        return chart(block, self)
+    def chart(self, block: Chart) -> Markup:
+        return chart(block, self.values)
 
     @cached_property
     def symbols(self) -> dict[str, Markup]:

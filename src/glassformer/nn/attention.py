@@ -57,14 +57,9 @@ def attend(
     wants_weights = tap is not None and any(tap.wants(name) for name in WEIGHT_NAMES)
     if wants_weights and backend == "fused":
         raise ValueError("the fused backend never forms scores or weights: tap them with 'reference'")
-    only_weights = wants_weights and not (tap is None or tap.wants("mask") or tap.wants("scores"))
-    if (
-        backend == "auto"
-        and only_weights
-        and mask == "causal"
-        and bias is None
-        and q.shape[-2] == k.shape[-2]
-    ):
+    only_weights = tap is not None and tap.wants("weights") and not (tap.wants("mask") or tap.wants("scores"))
+    square = mask == "causal" and bias is None and q.shape[-2] == k.shape[-2]
+    if backend == "auto" and only_weights and square:
         return _causal_weights(q, k, v, scale, dropout, tap)
     if backend == "reference" or wants_weights:
         return _reference(q, k, v, mask, scale, bias, dropout, tap)
