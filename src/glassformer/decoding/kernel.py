@@ -1,8 +1,10 @@
-"""The compiled product of a matrix and a few vectors, where there is a C compiler to make it.
+"""The compiled product of a matrix and a few vectors, and a Transformer's block made of such products, where
+there is a C compiler to make them.
 
-For one new token PyTorch's own product reads the weights at half the speed of memory on some machines. The
-few lines of `kernel.c` do not; they are compiled at first use and kept in the user's cache. Without a
-compiler everything goes through PyTorch, with the same results within rounding.
+For one new token PyTorch's own product reads the weights at half the speed of memory on some machines, and in
+a small model the calls around the products take as long as they do. `kernel.c` has neither fault; it is
+compiled at first use and kept in the user's cache. Without a compiler everything goes through PyTorch, with
+the same results within rounding.
 """
 
 import ctypes
@@ -24,13 +26,44 @@ FLAGS = ["-O3", "-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math",
 NATIVE = "-march=native"
 PATIENCE = 60  # seconds for a compiler that takes a fraction of one
 
-Linear = Callable[..., None]
-"""(w, scale, bias, x, y: addresses or None, n_out, n_in, rows), as in `kernel.c`."""
+Function = Callable[..., None]
+POINTER, WHOLE, REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
 
 class Kernel(NamedTuple):
-    float32: Linear
-    int8: Linear
+    """`float32` and `int8` take (w, scale, bias, x, y: addresses or None, n_out, n_in, rows); `block` takes a
+    BlockStruct, a PlaceStruct, x, rows and room. All as in `kernel.c`."""
+
+    float32: Function
+    int8: Function
+    block: Function
+
+
+class LinearStruct(ctypes.Structure):
+    _fields_ = (("w", POINTER), ("scale", POINTER), ("bias", POINTER), ("n_out", WHOLE), ("n_in", WHOLE))
+
+
+class NormStruct(ctypes.Structure):
+    _fields_ = (("weight", POINTER), ("bias", POINTER), ("n", WHOLE), ("centred", WHOLE), ("eps", REAL))
+
+
+class BlockStruct(ctypes.Structure):
+    LINEARS = ("query", "key", "value", "output", "gate", "up", "down")
+    NORMS = ("attention_norm", "ffn_norm", "query_norm", "key_norm")
+    _fields_ = (
+        *((name, LinearStruct) for name in LINEARS),
+        *((name, NormStruct) for name in NORMS),
+        *((name, WHOLE) for name in ("n_heads", "n_kv_heads", "d_head", "activation", "post")),
+        ("scale", REAL),
+    )
+
+
+class PlaceStruct(ctypes.Structure):
+    _fields_ = (
+        *(("k", POINTER), ("v", POINTER), ("row_apart", WHOLE), ("head_apart", WHOLE), ("m", WHOLE)),
+        *(("cos", POINTER), ("sin", POINTER), ("angles_apart", WHOLE), ("interleaved", WHOLE)),
+        *(("visible", POINTER), ("visible_apart", WHOLE), ("bias", POINTER), ("bias_apart", WHOLE)),
+    )
 
 
 @functools.cache
@@ -48,11 +81,15 @@ def kernel() -> Kernel | None:
 
 def _loaded(path: Path) -> Kernel:
     library = ctypes.CDLL(str(path))
-    functions = library.linear_float32, library.linear_int8
+    linears = library.linear_float32, library.linear_int8
+    for linear in linears:
+        linear.argtypes = [POINTER] * 5 + [WHOLE] * 3
+    structs = [ctypes.POINTER(struct) for struct in (BlockStruct, PlaceStruct)]
+    library.block.argtypes = [*structs, POINTER, WHOLE, POINTER]
+    functions = Kernel(*linears, library.block)
     for function in functions:
-        function.argtypes = [ctypes.c_void_p] * 5 + [ctypes.c_int64] * 3
-        function.restype = None
-    return Kernel(*functions)
+        function.restype = None  # type: ignore[attr-defined]
+    return functions
 
 
 def _cache() -> Path:
@@ -69,7 +106,7 @@ def _compiled(compiler: list[str], cache: Path) -> Path:
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=cache) as folder:
         made = Path(folder) / library.name
-        command = [*compiler, *FLAGS, "-shared", "-fPIC", "-o", str(made), str(SOURCE)]
+        command = [*compiler, *FLAGS, "-shared", "-fPIC", "-o", str(made), str(SOURCE), "-lm"]
         quiet = {"capture_output": True, "timeout": PATIENCE, "stdin": subprocess.DEVNULL}
         # Not every compiler knows its own processor by that word.
         if subprocess.run([*command, NATIVE], **quiet).returncode:  # type: ignore[call-overload]

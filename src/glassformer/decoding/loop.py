@@ -21,7 +21,7 @@ from .pace import Pace
 from .prepare import prepared
 from .samplers import Sampler
 
-CHUNK = 256  # tokens of a pass, over all rows
+CHUNK = 512  # tokens of a pass, over all rows
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A model made ready for writing: the same module, whose linear layers are quick for a few rows.
+"""A model made ready for writing: the same module, whose linear layers and blocks are quick for a few rows.
 
 The copy shares everything with the model but the linear layers themselves, in float32 their weights too;
 the model stays what it is. A pass over one token then takes about the time of reading the weights.
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from ..errors import UserError
 from ..models import LanguageModel
+from .block import QuickBlock
 from .kernel import kernel
 
 SLICE = 1 << 22  # weights that are made float32 again at once: 16 MB
@@ -130,7 +131,7 @@ def _suits(linear: nn.Linear) -> bool:
 
 
 def _with_linears(module: AnyModule, change: Callable[[nn.Linear], nn.Module]) -> AnyModule:
-    """A copy of a module, each of its linear layers changed and everything else shared."""
+    """A copy of a module, each of its linear layers changed and each block quick; all else is shared."""
     copied = copy.copy(module)
     copied._modules = {
         name: None
@@ -140,4 +141,4 @@ def _with_linears(module: AnyModule, change: Callable[[nn.Linear], nn.Module]) -
         else _with_linears(child, change)
         for name, child in module._modules.items()
     }
-    return copied
+    return QuickBlock.of(copied) if QuickBlock.suits(copied) else copied  # type: ignore[arg-type, return-value]

@@ -32,7 +32,7 @@ def _gelu_tanh(x: Tensor) -> Tensor:
 
 
 # Exact and tanh GELU differ by up to 5e-4; checkpoints name which of the two they were trained with.
-_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
     "gelu_tanh": _gelu_tanh,
@@ -49,7 +49,7 @@ class FeedForward(nn.Module):
         self, d_model: int, d_inner: int, activation: Activation = "gelu", *, bias: bool = True
     ) -> None:
         super().__init__()
-        self.activation = _ACTIVATIONS[activation]
+        self.activation = ACTIVATIONS[activation]
         self.gate = nn.Linear(d_model, d_inner, bias=bias) if activation == "swiglu" else None
         self.up = nn.Linear(d_model, d_inner, bias=bias)
         self.down = nn.Linear(d_inner, d_model, bias=bias)

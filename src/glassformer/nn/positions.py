@@ -131,16 +131,25 @@ class Rotary(Positions):
             raise ValueError(f"rotary positions turn pairs, so a head's width must be even, not {d_head}")
         self.d_head, self.base, self.style, self.scaling, self.limit = d_head, base, style, scaling, limit
 
-    def rotation(self, pos: Tensor) -> Callable[[Tensor], Tensor]:
-        cos, sin = _angles(pos, self.d_head, self.base, self.scaling, torch.get_default_dtype())
+    def rotation(self, pos: Tensor) -> "Turn":
+        return Turn(self, pos)
 
-        def turn(x: Tensor) -> Tensor:
-            if x.dtype == torch.float64 != cos.dtype:
-                exact = _angles(pos, self.d_head, self.base, self.scaling, x.dtype)
-                return _turn(x, *exact, self.style)
-            return _turn(x, cos, sin, self.style)
+    def angles(self, pos: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Cosine and sine (…, n, d/2) of each pair's angle."""
+        return _angles(pos, self.d_head, self.base, self.scaling, dtype)
 
-        return turn
+
+class Turn:
+    """Turns queries and keys (b, h, n, d) at given positions by angles (n, d/2) or (b, 1, n, d/2)."""
+
+    def __init__(self, positions: Rotary, pos: Tensor) -> None:
+        self._positions, self._pos, self.style = positions, pos, positions.style
+        self.cos, self.sin = positions.angles(pos, torch.get_default_dtype())
+
+    def __call__(self, x: Tensor) -> Tensor:
+        if x.dtype == torch.float64 != self.cos.dtype:
+            return _turn(x, *self._positions.angles(self._pos, x.dtype), self.style)
+        return _turn(x, self.cos, self.sin, self.style)
 
 
 def relative_buckets(distance: Tensor, n_buckets: int, max_distance: int, bidirectional: bool) -> Tensor:

@@ -78,18 +78,19 @@ class _Room:
 
 
 class LayerCache:
-    """One layer's part of a state during one forward pass."""
+    """One layer's part of a state during one forward pass: `k` and `v` (b, g, m, d) of all tokens. Those of
+    the new ones, from `start` on, are still to be written."""
 
     def __init__(self, k: Tensor, v: Tensor, start: int) -> None:
-        self._k, self._v, self._start = k, v, start
+        self.k, self.v, self.start = k, v, start
 
     def append(self, k_new: Tensor, v_new: Tensor) -> tuple[Tensor, Tensor]:
         """Write the new keys and values (b, g, n, d); return all of them (b, g, m, d)."""
         if torch.is_grad_enabled() and (k_new.requires_grad or v_new.requires_grad):
             raise RuntimeError("a state is for running a model, not for training it: use torch.no_grad()")
-        self._k.narrow(2, self._start, k_new.shape[2]).copy_(k_new)
-        self._v.narrow(2, self._start, v_new.shape[2]).copy_(v_new)
-        return self._k, self._v
+        self.k.narrow(2, self.start, k_new.shape[2]).copy_(k_new)
+        self.v.narrow(2, self.start, v_new.shape[2]).copy_(v_new)
+        return self.k, self.v
 
 
 class KVState:
