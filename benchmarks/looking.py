@@ -1,4 +1,5 @@
-"""Recording every attention weight of a 124M model, beside not recording and Hugging Face; the page."""
+"""Recording every attention weight of a 124M model, beside not recording, Hugging Face and TransformerLens;
+the page, beside BertViz."""
 
 import tempfile
 import time
@@ -12,6 +13,7 @@ from glassformer.data.tokenizers import BPETokenizer
 from glassformer.glass.trace import trace
 from glassformer.models import GPT, GPTConfig
 
+from . import viewers
 from .decoding import models
 from .side_by_side import compare
 
@@ -35,6 +37,9 @@ def tracing(tokens: int = 512, rounds: int = 5) -> None:
     what = f"trace of all weights, 12 x 768, {tokens} tokens"
     compare(what, lambda: trace(ours, ids, WEIGHTS), "our own forward without", forward, rounds)
     compare(what, lambda: trace(ours, ids, WEIGHTS), "Hugging Face eager", their_weights, rounds)
+    if viewers.available("transformer_lens"):
+        lens = viewers.transformer_lens_weights(12, 768, 12, 50257, ids)
+        compare(what, lambda: trace(ours, ids, WEIGHTS), "TransformerLens", lens, rounds)
 
 
 def page(tokens: int = 256) -> None:
@@ -55,6 +60,15 @@ def page(tokens: int = 256) -> None:
         f"look, 12 x 12 heads, {len(ids)} tokens: {seconds:.2f} s, "
         f"{seconds - forward:.2f} s beyond one forward pass, {len(html) / 1e6:.1f} MB"
     )
+    if viewers.available("bertviz"):
+        with tempfile.TemporaryDirectory() as folder:
+            theirs = models(Path(folder), 12, 768, 12, tokenizer.vocab_size)[1]
+        theirs.set_attn_implementation("eager")
+        work = viewers.bertviz_page(theirs, torch.as_tensor(ids)[None], tokenizer.labels(ids))
+        started = time.perf_counter()
+        html = work()
+        seconds = time.perf_counter() - started
+        print(f"BertViz's view of the same: {seconds:.2f} s, {len(html) / 1e6:.1f} MB")
 
 
 def main() -> None:
