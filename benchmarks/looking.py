@@ -38,7 +38,7 @@ def tracing(tokens: int = 512, rounds: int = 5) -> None:
     compare(what, lambda: trace(ours, ids, WEIGHTS), "our own forward without", forward, rounds)
     compare(what, lambda: trace(ours, ids, WEIGHTS), "Hugging Face eager", their_weights, rounds)
     if viewers.available("transformer_lens"):
-        lens = viewers.transformer_lens_weights(12, 768, 12, 50257, ids)
+        lens = viewers.transformer_lens_weights(theirs, ids)
         compare(what, lambda: trace(ours, ids, WEIGHTS), "TransformerLens", lens, rounds)
 
 

@@ -2,12 +2,15 @@
 BertViz draws. What is given to them is made outside of what is timed."""
 
 import importlib.util
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from tokenizers import Tokenizer as Words
+from tokenizers import models
 from torch import Tensor
-from transformers import GPT2LMHeadModel
+from transformers import GPT2LMHeadModel, PreTrainedTokenizerFast
 
 
 def available(package: str) -> bool:
@@ -18,30 +21,26 @@ def available(package: str) -> bool:
     return found
 
 
-def transformer_lens_weights(
-    layers: int, width: int, heads: int, vocabulary: int, ids: Tensor
-) -> Callable[[], Any]:
-    """Recording every attention weight of a model of this shape with random weights."""
-    from transformer_lens import HookedTransformer, HookedTransformerConfig
+def transformer_lens_weights(model: GPT2LMHeadModel, ids: Tensor) -> Callable[[], Any]:
+    """Recording every attention weight of Hugging Face's model."""
+    from transformer_lens.model_bridge import TransformerBridge
 
-    model = HookedTransformer(
-        HookedTransformerConfig(
-            n_layers=layers,
-            d_model=width,
-            d_head=width // heads,
-            n_heads=heads,
-            d_mlp=4 * width,
-            d_vocab=vocabulary,
-            n_ctx=1024,
-            act_fn="gelu_new",
-            normalization_type="LN",
-            device="cpu",
-        )
-    ).eval()
+    words = Words(models.WordLevel({"a": 0, "<end>": 1}, unk_token="a"))  # asked for, and never used
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=words,
+        name_or_path="words",
+        add_bos_token=True,
+        bos_token="<end>",
+        eos_token="<end>",
+        pad_token="<end>",
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        bridge = TransformerBridge.boot_transformers(folder, hf_model=model, tokenizer=tokenizer)
 
     @torch.no_grad()
     def work() -> Any:
-        return model.run_with_cache(ids, names_filter=lambda name: name.endswith("hook_pattern"))
+        return bridge.run_with_cache(ids, names_filter=lambda name: name.endswith("hook_pattern"))
 
     return work
 
