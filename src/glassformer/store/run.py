@@ -71,28 +71,27 @@ class Checkpoint:
         """The model with its weights, in evaluation mode, on the CPU; with a config of the same shape
         in place of its own, if given. Of which class it is, the folder decides."""
         self.require_text_model()
-        model = self._empty(changed)
-        tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
-        return model.eval()
+        model: Model = self._filled(changed)
+        return model
 
     def word_vectors(self) -> Word2Vec:
         """The two tables of a run of word vectors. Raises UserError for any other run."""
         if self.family != "word2vec":
             raise UserError(f"{self.folder} holds no word vectors; train --model word2vec makes some")
-        with tensors.shapes_only():
-            model = Word2Vec(self.shape)
-        tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
+        model: Word2Vec = self._filled()
         return model
 
-    def translator(self) -> Seq2Seq:
-        """The encoder-decoder of a run of pairs, in evaluation mode, on the CPU. Raises UserError for any
-        other run."""
+    def translator(self, changed: Any = None) -> Seq2Seq:
+        """The encoder-decoder of a run of pairs, as `model` gives others. Raises UserError for any other
+        run."""
+        self.require_translator()
+        model: Seq2Seq = self._filled(changed)
+        return model
+
+    def require_translator(self) -> None:
+        """Raise UserError for what does not read one text to write another."""
         if self.family != "seq2seq":
             raise UserError(f"{self.folder} translates nothing; train --model seq2seq makes what does")
-        with tensors.shapes_only():
-            model = Seq2Seq(self.shape)
-        tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
-        return model.eval()
 
     def require_text_model(self) -> None:
         """Raise UserError for word vectors, which read no text, and for what translates one into another."""
@@ -118,12 +117,16 @@ class Checkpoint:
         if not self.predicts:
             raise UserError(f"{self.folder} is an encoder: it reads a text, but has no next token to write")
 
-    def _empty(self, changed: Any = None) -> Model:
+    def _filled(self, changed: Any = None) -> Any:
+        model = self._empty(changed)
+        tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
+        return model.eval()
+
+    def _empty(self, changed: Any = None) -> Any:
         """The model without values: first ones would be drawn for nothing, which takes seconds."""
         shape = changed or self.shape
         with tensors.shapes_only():
-            model: Model = FAMILIES[self.family][1](shape)
-        return model
+            return FAMILIES[self.family][1](shape)
 
     def tokenizer(self) -> Tokenizer:
         """The tokenizer. Raises UserError for one that is not this model's."""
