@@ -161,21 +161,14 @@ def eval(
 def info(run: Path, as_json: bool, checkpoint: str) -> None:
     """Show a run's shapes, its parameters by part, and what a token costs."""
     from ..hub.folder import open_folder
-    from ..models.describe import figures, pair_figures, pair_table, table, word_figures, word_table
+    from ..models.describe import figures, table
 
     opened = open_folder(run, checkpoint)
-    words, pairs = opened.family == "word2vec", opened.family == "seq2seq"
+    model = opened.any_model()
     if as_json:
-        if words:
-            told = word_figures(opened.word_vectors())
-        else:
-            told = pair_figures(opened.translator()) if pairs else figures(opened.model())
         described = {"folder": str(opened.folder), "family": opened.family, "step": opened.step}
         tokenizer = {"tokenizer": opened.tokenizer().kind}
-        click.echo(json.dumps({**described, **tokenizer, **told}, indent=1))
+        click.echo(json.dumps({**described, **tokenizer, **figures(model)}, indent=1))
         return
     click.echo(f"{opened.folder}: family {opened.family}, tokenizer {opened.tokenizer().kind}")
-    if words:
-        click.echo(word_table(opened.word_vectors()))
-    else:
-        click.echo(pair_table(opened.translator()) if pairs else table(opened.model()))
+    click.echo(table(model))
