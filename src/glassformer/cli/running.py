@@ -128,11 +128,15 @@ def eval(
     TEXT as for `train`. The text is read in non-overlapping windows of the model's context, so that every
     token is predicted once. Bits per byte compares models with different tokenizers.
 
+    For an encoder-decoder, TEXT is a file of pairs; measured are the tokens of the targets, END included. How
+    good its translations are, `translate --against` says.
+
     Word vectors (a run, or a file) are measured with lists instead: of judged word pairs (WordSim-353) or of
     analogies (Google's). What fits what is seen from the files; docs/vectors.md.
     """
     from ..decoding.prepare import int8
-    from ..hub.folder import load_language_model
+    from ..device import choose_device
+    from ..hub.folder import open_folder
     from ..store.vectors import holds_vectors
     from ..terminal import progress, spoken
     from ..training.evaluate import evaluate
@@ -140,7 +144,8 @@ def eval(
     if holds_vectors(run):
         evaluate_vectors(run, [spoken(text) for text in texts], as_json, checkpoint)
         return
-    model, tokenizer = load_language_model(run, checkpoint, device)
+    opened = open_folder(run, checkpoint)
+    model, tokenizer = opened.measurable().to(choose_device(device)), opened.tokenizer()
     if weights == "int8":
         model = int8(model)
     with progress() as advance:

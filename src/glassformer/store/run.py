@@ -31,7 +31,7 @@ from ..data import tokenizers
 from ..data.tokenizers import Tokenizer
 from ..device import choose_device
 from ..errors import UserError
-from ..models import FAMILIES, LanguageModel, Model, Seq2Seq, Word2Vec
+from ..models import FAMILIES, LanguageModel, Model, Translator, Word2Vec
 from . import tensors
 
 try:
@@ -87,21 +87,21 @@ class Checkpoint:
         model: Word2Vec = self.any_model()
         return model
 
-    def translator(self, changed: Any = None) -> Seq2Seq:
+    def translator(self, changed: Any = None) -> Translator:
         """The encoder-decoder of a run of pairs, as `model` gives others. Raises UserError for any other
         run."""
         self.require_translator()
-        model: Seq2Seq = self.any_model(changed)
+        model: Translator = self.any_model(changed)
         return model
 
     def require_translator(self) -> None:
         """Raise UserError for what does not read one text to write another."""
-        if self.family != "seq2seq":
+        if not self.translates:
             raise UserError(f"{self.folder} translates nothing; train --model seq2seq makes what does")
 
     def require_text_model(self) -> None:
         """Raise UserError for word vectors, which read no text, and for what translates one into another."""
-        if self.family == "seq2seq":
+        if self.translates:
             raise UserError(f"{self.folder} holds an encoder-decoder; glassformer translate runs it")
         if self.family == "word2vec":
             raise UserError(f"{self.folder} holds word vectors; neighbours, analogy, map and eval read them")
@@ -117,6 +117,18 @@ class Checkpoint:
     def predicts(self) -> bool:
         """Whether the model has a next token to tell."""
         return issubclass(FAMILIES[self.family][1], LanguageModel)
+
+    @property
+    def translates(self) -> bool:
+        """Whether the model reads one text to write another."""
+        return issubclass(FAMILIES[self.family][1], Translator)
+
+    def measurable(self) -> Any:
+        """The model, if it is one whose tokens can be rated: those of a text, or of a target; UserError for
+        an encoder and for word vectors."""
+        if not self.translates:
+            self.require_language_model()
+        return self.any_model()
 
     def require_language_model(self) -> None:
         self.require_text_model()
