@@ -123,6 +123,12 @@ class Checkpoint:
         """Whether the model reads one text to write another."""
         return issubclass(FAMILIES[self.family][1], Translator)
 
+    def reader(self) -> Any:
+        """The model, if it reads texts, to translate them or not; UserError for word vectors."""
+        if not self.translates:
+            self.require_text_model()
+        return self.any_model()
+
     def measurable(self) -> Any:
         """The model, if it is one whose tokens can be rated: those of a text, or of a target; UserError for
         an encoder and for word vectors."""
@@ -155,7 +161,7 @@ class Checkpoint:
 
     def load(self, device: str = "auto") -> tuple[Any, Tokenizer]:
         """The model on a device, and its tokenizer."""
-        return self.model().to(choose_device(device)), self.tokenizer()
+        return self.reader().to(choose_device(device)), self.tokenizer()
 
     def training_tensors(self) -> dict[str, Tensor]:
         return tensors.read(self.folder / TRAINING)
