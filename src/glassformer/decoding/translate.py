@@ -12,6 +12,7 @@ Shapes: r rows (texts being written), m source tokens, n target tokens, V vocabu
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 import torch
 from torch import Tensor
@@ -19,7 +20,7 @@ from torch import Tensor
 from ..data.parallel import sources_of
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import Seq2Seq
+from ..models import Translator
 
 BATCH = 64  # sources at once
 
@@ -44,7 +45,7 @@ class _Row:
 
 @torch.inference_mode()
 def search(
-    model: Seq2Seq,
+    model: Translator,
     sources: Sequence[Sequence[int]],
     start: int,
     end: int,
@@ -115,23 +116,34 @@ def _likeliest(rows: Sequence[_Row], log_p: Tensor, beam: int) -> list[list[tupl
     return [heapq.nlargest(beam, some, key=lambda way: way[0]) for some in ways.values()]
 
 
+@overload
 def translate(
-    model: Seq2Seq,
+    model: Translator, tokenizer: Tokenizer, texts: str, *, beam: int = 1, alpha: float = 1.0
+) -> str: ...
+@overload
+def translate(
+    model: Translator, tokenizer: Tokenizer, texts: Sequence[str], *, beam: int = 1, alpha: float = 1.0
+) -> list[str]: ...
+def translate(
+    model: Translator,
     tokenizer: Tokenizer,
-    texts: Sequence[str],
+    texts: str | Sequence[str],
     *,
     beam: int = 1,
     alpha: float = 1.0,
-    advance: Callable[[str, int, int], None] = lambda what, done, total: None,
-    each: str = "text",
-) -> list[str]:
-    """The translation of each text, in order; of an empty one, nothing. Raises UserError as `found` does."""
-    written = found(model, tokenizer, texts, beam=beam, alpha=alpha, advance=advance, each=each)
-    return [tokenizer.decode(translation.ids) for translation in written]
+) -> str | list[str]:
+    """The translation of a text, or of each of several, in order; of an empty one, nothing. `beam` and
+    `alpha` as for `search`. Raises UserError as `found` does, and for a model that translates nothing."""
+    if not isinstance(model, Translator):
+        raise UserError("the model translates nothing; train --model seq2seq makes one that does")
+    several = [texts] if isinstance(texts, str) else texts
+    written = found(model, tokenizer, several, beam=beam, alpha=alpha)
+    decoded = [tokenizer.decode(translation.ids) for translation in written]
+    return decoded[0] if isinstance(texts, str) else decoded
 
 
 def found(
-    model: Seq2Seq,
+    model: Translator,
     tokenizer: Tokenizer,
     texts: Sequence[str],
     *,
@@ -187,7 +199,7 @@ class _Weights:
 
 
 @torch.inference_mode()
-def alignment(model: Seq2Seq, source: Sequence[int], target: Sequence[int], start: int) -> Tensor:
+def alignment(model: Translator, source: Sequence[int], target: Sequence[int], start: int) -> Tensor:
     """The attention's weights (n + 1, m) while it writes the target and END. Raises UserError without one."""
     if model.attention is None:
         raise UserError("this model has no attention, and so no alignment")
