@@ -239,6 +239,7 @@ def test_what_translate_refuses(glassformer, run, run_folder, tmp_path):
         ((run, "abc", "--alignment", "a.gif"), "name the picture .png, .svg or .pdf"),
         ((run_folder, "abc"), "translates nothing"),
         ((tmp_path / "none", "abc"), "no such run folder"),
+        ((run, "missing.tsv"), "missing.tsv: no such file"),
     ):
         code, out, err = glassformer("translate", *words)
         assert (code, out) == (2, ""), words

@@ -117,7 +117,7 @@ def _likeliest(rows: Sequence[_Row], log_p: Tensor, beam: int) -> list[list[tupl
 
 
 @overload
-def translate(
+def translate(  # type: ignore[overload-overlap]  # a str is a sequence of str as well
     model: Translator, tokenizer: Tokenizer, texts: str, *, beam: int = 1, alpha: float = 1.0
 ) -> str: ...
 @overload
