@@ -1,5 +1,8 @@
 """Training on pairs: kept, stopped, resumed, and what comes of it; and the verbs."""
 
+import dataclasses
+import json
+import math
 import sys
 
 import pytest
@@ -11,6 +14,7 @@ from glassformer.__main__ import main
 from glassformer.data import tasks
 from glassformer.decoding.translate import alignment, translate
 from glassformer.models import Seq2Seq
+from glassformer.models.presets import SEQ2SEQ_PRESETS
 from glassformer.store import tensors
 from glassformer.store.run import Run
 from glassformer.training import pairs, train
@@ -71,7 +75,7 @@ def test_a_run_holds_the_model_that_was_trained(reversals, tmp_path):
 def test_stopped_and_resumed_is_not_stopped(reversals, tmp_path, settings):
     trained(reversals, tmp_path / "whole", "steps=20", *settings)
     trained(reversals, tmp_path / "halves", "steps=20", *settings, stop_at=9)
-    training = pairs.resumed(Run(tmp_path / "halves"))
+    training = pairs.resumed(tmp_path / "halves")
     assert training.progress.step == 9
     fit(training, Silent())
     whole, halves = (
@@ -80,7 +84,7 @@ def test_stopped_and_resumed_is_not_stopped(reversals, tmp_path, settings):
     )
     assert all(torch.equal(whole[name], halves[name]) for name in whole)
     with pytest.raises(UserError, match="same shape and pairs"):
-        pairs.resumed(Run(tmp_path / "whole"), ["d_model=32"])
+        pairs.resumed(tmp_path / "whole", ["d_model=32"])
 
 
 def test_smoothing_is_for_learning_only(reversals, tmp_path):
@@ -114,6 +118,89 @@ def test_what_does_not_go_together_is_refused(reversals, tmp_path):
         assert not (tmp_path / "run").exists()
     with pytest.raises(UserError, match="no recipe"):
         train.train(reversals, tmp_path / "run", model="seq2seq", recipe="gpt2")
+
+
+@pytest.mark.parametrize("name", ["tiny", "small", "base"])
+def test_a_preset_is_a_shape_and_a_recipe(reversals, tmp_path, name):
+    assert pairs.settings(name)["model"] == SEQ2SEQ_PRESETS[name]
+    small = ["d_model=8", "n_layers=1", "batch_size=64"]
+    with pairs.begun([str(reversals)], tmp_path / name, preset_name=name, assignments=small) as training:
+        assert training.model.config.dropout == SEQ2SEQ_PRESETS[name].dropout
+        assert training.model.config.context == SEQ2SEQ_PRESETS[name].context
+        assert training.config == dataclasses.replace(pairs.RECIPES[name][0], batch_size=64)
+        assert training.task.label_smoothing == pairs.RECIPES[name][1].label_smoothing
+    with (
+        pytest.raises(UserError, match="unknown preset 'huge'"),
+        pairs.begun([str(reversals)], tmp_path / "huge", preset_name="huge"),
+    ):
+        pass
+
+
+def test_presets_grow():
+    with tensors.shapes_only():
+        sizes = [
+            sum(p.numel() for p in Seq2Seq(dataclasses.replace(shape, vocab_size=4096)).parameters())
+            for shape in SEQ2SEQ_PRESETS.values()
+        ]
+    assert sizes[0] < 2e6 < sizes[1] < 2e7 < sizes[2]
+
+
+def test_a_run_is_fine_tuned_on_other_pairs(reversals, run, tmp_path):
+    (tmp_path / "more.tsv").write_text("abc\tcba\nde\ted\nfab\tbaf\n" * 9, encoding="utf-8")
+    base = Run(run).checkpoint()
+    with pairs.begun(
+        [str(tmp_path / "more.tsv")], tmp_path / "tuned", base=base, assignments=["steps=3", "dropout=0.1"]
+    ) as training:
+        for name, value in base.translator().state_dict().items():
+            assert torch.equal(training.model.state_dict()[name], value), name
+        assert training.model.config == dataclasses.replace(base.shape, dropout=0.1)
+        assert training.tokenizer.to_json() == base.tokenizer().to_json()
+        assert training.config.lr == pytest.approx(1e-3)  # a tenth
+        assert (training.progress.step, training.config.steps) == (0, 3)
+        fit(training, Silent())
+    assert Run(tmp_path / "tuned").checkpoint("last").step == 3
+
+
+@pytest.mark.parametrize(
+    ("lines", "settings", "said"),
+    [
+        ("abc\tcba\n", ["d_model=32"], "keeps its shape: d_model stays 16"),
+        ("abc\tcba\n", ["attention=none"], "keeps its shape: attention stays additive"),
+        ("abc\tcba\n", ["tokenizer=bpe"], "keeps its tokenizer"),
+        ("abc\txyz\n", [], "the pair of 'abc': the vocabulary of 10 characters lacks 'x', 'y', 'z'"),
+        ("no tab here\n", [], "line 1 has no TAB; a pair is source<TAB>target"),
+    ],
+)
+def test_what_does_not_fit_a_run_is_refused(run, tmp_path, lines, settings, said):
+    (tmp_path / "more.tsv").write_text(lines, encoding="utf-8")
+    with (
+        pytest.raises(UserError, match=said),
+        pairs.begun(
+            [str(tmp_path / "more.tsv")],
+            tmp_path / "tuned",
+            base=Run(run).checkpoint(),
+            assignments=settings,
+        ),
+    ):
+        pass
+    assert not (tmp_path / "tuned").exists()
+
+
+def test_the_family_of_a_run_decides_how_it_is_tuned(glassformer, run, run_folder, reversals, tmp_path):
+    code, out, err = glassformer("train", "--from", run, reversals, "--steps", 1, "--out", "tuned")
+    assert (code, out) == (0, "tuned\n"), err
+    assert "gru with additive attention" in err
+    assert Run(tmp_path / "tuned").checkpoint().family == "seq2seq"
+    for extra in (["--preset", "small"], ["--model", "seq2seq"], ["--recipe", "gpt2"]):
+        code, _, err = glassformer("train", "--from", run, reversals, *extra, "--out", "other")
+        assert code == 2
+        assert "leave out --preset, --recipe and --model" in err
+    with (
+        pytest.raises(UserError, match="translates nothing; train --model seq2seq"),
+        pairs.begun([str(reversals)], tmp_path / "other", base=Run(run_folder).checkpoint()),
+    ):
+        pass
+    assert not (tmp_path / "other").exists()
 
 
 def test_from_pairs_to_a_picture(glassformer, reversals, tmp_path):
@@ -152,15 +239,70 @@ def test_what_translate_refuses(glassformer, run, run_folder, tmp_path):
         ((run, "abc", "--alignment", "a.gif"), "name the picture .png, .svg or .pdf"),
         ((run_folder, "abc"), "translates nothing"),
         ((tmp_path / "none", "abc"), "no such run folder"),
+        ((run, "missing.tsv"), "missing.tsv: no such file"),
     ):
         code, out, err = glassformer("translate", *words)
         assert (code, out) == (2, ""), words
         assert said in err
         assert err.count("\n") == 1
-    for verb in (("generate", run), ("look", run, "abc"), ("eval", run, tmp_path / "two.txt")):
+    for verb, said in (
+        (("generate", run), "translate"),
+        (("look", run, "abc", "--generate", 3), "translate"),
+        (("look", run, "abc", "--npz", "w.npz"), "it has no heads, and so no weights to save"),
+        (("look", run, "abc", "--head", 0), "no heads to choose"),
+        (("look", run, "abc", "--proof", "0.0.0.0"), "no heads to choose"),
+        (("look", run, "abc", "--layer", 0), "no heads to choose"),
+        (("look", run, "abc", "--beside-text", "a"), "no heads to choose"),
+        (("look", run, "xyz"), "lacks"),
+        (("look", run, ""), "empty"),
+        (("look", run_folder, "cat", "--target", "a"), "only an encoder-decoder"),
+        (("effect", run, "abc"), "translate"),
+        (("eval", run, "two.txt"), "line 1 has no TAB; a pair is source<TAB>target"),
+        (("eval", run, "none.tsv"), "none.tsv"),
+    ):
         code, _, err = glassformer(*verb)
         assert code == 2
-        assert "translate" in err
+        assert said in err
+
+
+def test_eval_is_the_mean_over_all_target_tokens(glassformer, run, tmp_path):
+    held = [("abc", "cba"), ("de", "ed"), ("a" * 150, "ab")]  # the last one longer than the context
+    text = "".join(f"{source}\t{target}\n" for source, target in held)
+    (tmp_path / "held.tsv").write_text(text, encoding="utf-8")
+    checkpoint = Run(run).checkpoint()
+    model, tokenizer = checkpoint.translator(), checkpoint.tokenizer()
+    total = n = 0
+    with torch.no_grad():
+        for pair in held:
+            source, target = (tokenizer.encode(side).tolist() for side in pair)
+            logits = model(torch.tensor([source]), None, torch.tensor([[tokenizer.start, *target]]))
+            each = logits[0].log_softmax(-1)
+            total -= sum(float(each[t, token]) for t, token in enumerate([*target, tokenizer.end]))
+            n += len(target) + 1
+    code, out, err = glassformer("eval", run, "held.tsv", "--json")
+    assert code == 0, err
+    told = json.loads(out)
+    assert (told["n_tokens"], told["n_bytes"]) == (n, 7)
+    assert told["loss"] == pytest.approx(total / n, abs=1e-5)
+    assert told["perplexity"] == pytest.approx(math.exp(total / n), rel=1e-4)
+    assert "measured on    10 tokens" in glassformer("eval", run, "held.tsv")[1]
+
+
+def test_a_file_of_pairs_is_sources_and_references(glassformer, run, tmp_path):
+    (tmp_path / "p.tsv").write_text("abc\tcba\n\n" + "de\ted\n" * 2, encoding="utf-8")
+    (tmp_path / "s.txt").write_text("abc\n\nde\nde\n", encoding="utf-8")
+    (tmp_path / "r.txt").write_text("cba\n\ned\ned\n", encoding="utf-8")
+    told = [
+        glassformer("translate", run, sources, "--against", references, "--beam", 2)
+        for sources, references in (("p.tsv", "p.tsv"), ("s.txt", "r.txt"), ("p.tsv", "r.txt"))
+    ]
+    assert told[0] == told[1] == told[2]
+    assert told[0][0] == 0
+    assert "characters of source" in told[0][2]
+    (tmp_path / "p.tsv").write_text("abc\tcba\na\tb\tc\n", encoding="utf-8")
+    code, _, err = glassformer("translate", run, "p.tsv")
+    assert code == 2
+    assert "p.tsv: line 2 has 2 TABs; a pair is source<TAB>target" in err
 
 
 @pytest.mark.slow

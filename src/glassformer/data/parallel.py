@@ -9,10 +9,11 @@ Shapes: b pairs, m source tokens, n target tokens, END included.
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from textwrap import shorten
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -25,9 +26,11 @@ from ..config import require_literals
 from ..errors import UserError
 from . import sources, tokenizers
 from .batches import IGNORE
+from .corpus import Advance
 from .tokenizers import Tokenizer
 
 PAIRS, META = "pairs.tsv", "pairs.json"
+_TOLD = 500  # pairs from one word on the progress to the next
 
 
 @dataclass(frozen=True)
@@ -100,19 +103,32 @@ def lines(path: Path) -> list[str]:
     return "".join(sources.read(path)).removesuffix("\n").split("\n")
 
 
+def side(path: Path, column: Literal[0, 1]) -> list[str]:
+    """The sources (column 0) or targets (1) of a file of pairs, which has a TAB in its first line; of another
+    file the lines as they are. Empty lines stay, so that two files go together. Raises UserError as `read`
+    does."""
+    if "\t" not in _first_line(path):
+        return [line.strip() for line in lines(path)]
+    numbered = enumerate(lines(path), 1)
+    return [_pair(path, number, line)[column] if line.strip() else "" for number, line in numbered]
+
+
 def _first_line(path: Path) -> str:
     return next((line for line in lines(path) if line.strip()), "")
 
 
 def _tabbed(path: Path) -> Iterator[Pair]:
     for number, line in enumerate(lines(path), 1):
-        if not line.strip():
-            continue
-        parts = line.split("\t")
-        if len(parts) != 2:
-            found = "no TAB" if len(parts) == 1 else f"{len(parts) - 1} TABs"
-            raise UserError(f"{path}: line {number} has {found}; a pair is source<TAB>target")
-        yield _stripped(parts[0], parts[1], f"{path}: line {number}")
+        if line.strip():
+            yield _pair(path, number, line)
+
+
+def _pair(path: Path, number: int, line: str) -> Pair:
+    parts = line.split("\t")
+    if len(parts) != 2:
+        found = "no TAB" if len(parts) == 1 else f"{len(parts) - 1} TABs"
+        raise UserError(f"{path}: line {number} has {found}; a pair is source<TAB>target")
+    return _stripped(parts[0], parts[1], f"{path}: line {number}")
 
 
 def _side_by_side(source: Path, target: Path) -> Iterator[Pair]:
@@ -151,16 +167,31 @@ class Pairs:
             (held_out if out else seen).append(pair)
         return seen, held_out
 
-    def encoded(self, pairs: Iterable[Pair], context: int) -> list[Encoded]:
-        """Token ids, without the pairs of which a side, its END included, is longer than `context`."""
-        encoded = (Encoded(*(self.tokenizer.encode(text).tolist() for text in pair)) for pair in pairs)
-        return [pair for pair in encoded if max(map(len, pair)) < context]
+    def encoded(
+        self, pairs: Sequence[Pair], context: int | None, advance: Advance = lambda what, done, total: None
+    ) -> list[Encoded]:
+        """Token ids, without the pairs of which a side, its END included, is longer than a `context`. Raises
+        UserError, with the pair, for characters that the vocabulary lacks."""
+        encoded: list[Encoded] = []
+        for done, pair in enumerate(pairs):
+            if done % _TOLD == 0:
+                advance("encoding pairs", done, len(pairs))
+            encoded.append(self._encoded(pair))
+        return [pair for pair in encoded if context is None or max(map(len, pair)) < context]
+
+    def _encoded(self, pair: Pair) -> Encoded:
+        try:
+            return Encoded(*(self.tokenizer.encode(text).tolist() for text in pair))
+        except UserError as error:
+            raise UserError(f"the pair of {shorten(pair.source, 40)!r}: {error}") from None
 
 
-def prepare(paths: Sequence[Path], folder: Path, settings: PairsConfig) -> Pairs:
-    """Read pairs and keep them, with a tokenizer for both sides, in `folder`."""
+def prepare(
+    paths: Sequence[Path], folder: Path, settings: PairsConfig, tokenizer: Tokenizer | None = None
+) -> Pairs:
+    """Read pairs and keep them in `folder`, with a tokenizer for both sides: the given one, or a new one."""
     pairs = read(paths)
-    tokenizer = tokenizers.choose(
+    tokenizer = tokenizer or tokenizers.choose(
         settings.tokenizer, lambda: (text for pair in pairs for text in pair), settings.bpe_vocab_size
     )
     folder.mkdir(parents=True, exist_ok=True)

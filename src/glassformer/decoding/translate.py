@@ -2,14 +2,17 @@
 
 The score of a target y that ends with END is log p(y | source) / |y|^α; |y| counts its tokens, END included,
 and α is the length penalty: 0 compares probabilities, 1 the mean per token. Only targets with END are
-compared, of at most `limit` tokens with it; a text that comes to the limit is ended there. A beam that holds
-every beginning finds the best of all; greedy is a beam of one.
+compared, of at most `limit` tokens with it; a text that comes to the limit is ended there. A source is done
+once as many of its targets have ended as the beam is wide, or no other could win. A beam that holds every
+beginning finds the best of all; greedy is a beam of one.
 
 Shapes: r rows (texts being written), m source tokens, n target tokens, V vocabulary.
 """
 
+import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 import torch
 from torch import Tensor
@@ -17,7 +20,7 @@ from torch import Tensor
 from ..data.parallel import sources_of
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import Seq2Seq
+from ..models import Translator
 
 BATCH = 64  # sources at once
 
@@ -42,7 +45,7 @@ class _Row:
 
 @torch.inference_mode()
 def search(
-    model: Seq2Seq,
+    model: Translator,
     sources: Sequence[Sequence[int]],
     start: int,
     end: int,
@@ -63,21 +66,23 @@ def search(
     state = model.encode(source.to(device), valid.to(device))
     rows = [_Row(i) for i in range(len(sources))]
     best: dict[int, Translation] = {}
+    ended = [0] * len(sources)
     for n in range(1, limit + 1):
         last = torch.tensor([row.ids[-1:] or [start] for row in rows], device=device)
         logits, state = model.decode(last, state)
-        log_p = logits[:, -1].double().log_softmax(-1)
+        log_p = logits[:, -1].log_softmax(-1)
         if n == limit:  # nothing but END is left to write
-            ended = torch.full_like(log_p, float("-inf"))
-            ended[:, end] = log_p[:, end]
-            log_p = ended
+            only = torch.full_like(log_p, float("-inf"))
+            only[:, end] = log_p[:, end]
+            log_p = only
         grown: list[tuple[int, _Row]] = []
-        for here in _by_source(rows):
-            for parent, token, total in _likeliest(rows, here, log_p, beam):
+        for ways in _likeliest(rows, log_p, beam):
+            for total, parent, token in ways:
                 row = rows[parent]
                 if token != end:
                     grown.append((parent, _Row(row.source, [*row.ids, token], total)))
                     continue
+                ended[row.source] += 1
                 score = total / n**alpha
                 if row.source not in best or score > best[row.source].score:
                     best[row.source] = Translation(row.ids, total, score)
@@ -85,7 +90,8 @@ def search(
         grown = [
             (parent, row)
             for parent, row in grown
-            if row.source not in best or row.log_p / limit**alpha > best[row.source].score
+            if ended[row.source] < beam
+            and (row.source not in best or row.log_p / limit**alpha > best[row.source].score)
         ]
         if not grown:
             break
@@ -94,46 +100,50 @@ def search(
     return [best[i] for i in range(len(sources))]
 
 
-def _by_source(rows: Sequence[_Row]) -> list[list[int]]:
-    """The places of the rows of each source."""
-    places: dict[int, list[int]] = {}
-    for i, row in enumerate(rows):
-        places.setdefault(row.source, []).append(i)
-    return list(places.values())
+def _likeliest(rows: Sequence[_Row], log_p: Tensor, beam: int) -> list[list[tuple[float, int, int]]]:
+    """For each source the `beam` likeliest ways on, (log p of all, row, token): they are among those of its
+    rows."""
+    found = log_p.topk(min(beam, log_p.shape[1]))
+    ways: dict[int, list[tuple[float, int, int]]] = {}
+    for i, (row, values, tokens) in enumerate(
+        zip(rows, found.values.tolist(), found.indices.tolist(), strict=True)
+    ):
+        ways.setdefault(row.source, []).extend(
+            (row.log_p + value, i, token)
+            for value, token in zip(values, tokens, strict=True)
+            if value > float("-inf")
+        )
+    return [heapq.nlargest(beam, some, key=lambda way: way[0]) for some in ways.values()]
 
 
-def _likeliest(
-    rows: Sequence[_Row], here: list[int], log_p: Tensor, beam: int
-) -> list[tuple[int, int, float]]:
-    """The `beam` likeliest ways on for one source: (row, token, log p of all)."""
-    before = torch.tensor([rows[i].log_p for i in here], dtype=log_p.dtype, device=log_p.device)
-    totals = (log_p[here] + before[:, None]).flatten()
-    found = totals.topk(min(beam, len(totals)))
-    size = log_p.shape[1]
-    return [
-        (here[at // size], at % size, total)
-        for at, total in zip(found.indices.tolist(), found.values.tolist(), strict=True)
-        if total > float("-inf")
-    ]
-
-
+@overload
+def translate(  # type: ignore[overload-overlap]  # a str is a sequence of str as well
+    model: Translator, tokenizer: Tokenizer, texts: str, *, beam: int = 1, alpha: float = 1.0
+) -> str: ...
+@overload
 def translate(
-    model: Seq2Seq,
+    model: Translator, tokenizer: Tokenizer, texts: Sequence[str], *, beam: int = 1, alpha: float = 1.0
+) -> list[str]: ...
+def translate(
+    model: Translator,
     tokenizer: Tokenizer,
-    texts: Sequence[str],
+    texts: str | Sequence[str],
     *,
     beam: int = 1,
     alpha: float = 1.0,
-    advance: Callable[[str, int, int], None] = lambda what, done, total: None,
-    each: str = "text",
-) -> list[str]:
-    """The translation of each text, in order; of an empty one, nothing. Raises UserError as `found` does."""
-    written = found(model, tokenizer, texts, beam=beam, alpha=alpha, advance=advance, each=each)
-    return [tokenizer.decode(translation.ids) for translation in written]
+) -> str | list[str]:
+    """The translation of a text, or of each of several, in order; of an empty one, nothing. `beam` and
+    `alpha` as for `search`. Raises UserError as `found` does, and for a model that translates nothing."""
+    if not isinstance(model, Translator):
+        raise UserError("the model translates nothing; train --model seq2seq makes one that does")
+    several = [texts] if isinstance(texts, str) else texts
+    written = found(model, tokenizer, several, beam=beam, alpha=alpha)
+    decoded = [tokenizer.decode(translation.ids) for translation in written]
+    return decoded[0] if isinstance(texts, str) else decoded
 
 
 def found(
-    model: Seq2Seq,
+    model: Translator,
     tokenizer: Tokenizer,
     texts: Sequence[str],
     *,
@@ -189,7 +199,7 @@ class _Weights:
 
 
 @torch.inference_mode()
-def alignment(model: Seq2Seq, source: Sequence[int], target: Sequence[int], start: int) -> Tensor:
+def alignment(model: Translator, source: Sequence[int], target: Sequence[int], start: int) -> Tensor:
     """The attention's weights (n + 1, m) while it writes the target and END. Raises UserError without one."""
     if model.attention is None:
         raise UserError("this model has no attention, and so no alignment")

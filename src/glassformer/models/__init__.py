@@ -11,6 +11,9 @@ from .recurrent import RecurrentConfig, RecurrentLM
 from .seq2seq import Seq2Seq, Seq2SeqConfig
 from .word2vec import Word2Vec, Word2VecConfig
 
+Translator = Seq2Seq
+"""What reads one text to write another: `encode`, `decode`, and a forward of source, valid and target."""
+
 Model = LanguageModel | Bert
 """What reads a text. Word vectors, a family as well, read none; an encoder-decoder reads one to write
 another."""
@@ -41,6 +44,7 @@ __all__ = [
     "RecurrentLM",
     "Seq2Seq",
     "Seq2SeqConfig",
+    "Translator",
     "Word2Vec",
     "Word2VecConfig",
 ]

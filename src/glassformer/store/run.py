@@ -31,7 +31,7 @@ from ..data import tokenizers
 from ..data.tokenizers import Tokenizer
 from ..device import choose_device
 from ..errors import UserError
-from ..models import FAMILIES, LanguageModel, Model, Seq2Seq, Word2Vec
+from ..models import FAMILIES, LanguageModel, Model, Translator, Word2Vec
 from . import tensors
 
 try:
@@ -71,6 +71,11 @@ class Checkpoint:
         """The model with its weights, in evaluation mode, on the CPU; with a config of the same shape
         in place of its own, if given. Of which class it is, the folder decides."""
         self.require_text_model()
+        model: Model = self.any_model(changed)
+        return model
+
+    def any_model(self, changed: Any = None) -> Any:
+        """The model of whatever family, as `model` gives those that read a text."""
         model = self._empty(changed)
         tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
         return model.eval()
@@ -79,24 +84,24 @@ class Checkpoint:
         """The two tables of a run of word vectors. Raises UserError for any other run."""
         if self.family != "word2vec":
             raise UserError(f"{self.folder} holds no word vectors; train --model word2vec makes some")
-        with tensors.shapes_only():
-            model = Word2Vec(self.shape)
-        tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
+        model: Word2Vec = self.any_model()
         return model
 
-    def translator(self) -> Seq2Seq:
-        """The encoder-decoder of a run of pairs, in evaluation mode, on the CPU. Raises UserError for any
-        other run."""
-        if self.family != "seq2seq":
+    def translator(self, changed: Any = None) -> Translator:
+        """The encoder-decoder of a run of pairs, as `model` gives others. Raises UserError for any other
+        run."""
+        self.require_translator()
+        model: Translator = self.any_model(changed)
+        return model
+
+    def require_translator(self) -> None:
+        """Raise UserError for what does not read one text to write another."""
+        if not self.translates:
             raise UserError(f"{self.folder} translates nothing; train --model seq2seq makes what does")
-        with tensors.shapes_only():
-            model = Seq2Seq(self.shape)
-        tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
-        return model.eval()
 
     def require_text_model(self) -> None:
         """Raise UserError for word vectors, which read no text, and for what translates one into another."""
-        if self.family == "seq2seq":
+        if self.translates:
             raise UserError(f"{self.folder} holds an encoder-decoder; glassformer translate runs it")
         if self.family == "word2vec":
             raise UserError(f"{self.folder} holds word vectors; neighbours, analogy, map and eval read them")
@@ -113,17 +118,34 @@ class Checkpoint:
         """Whether the model has a next token to tell."""
         return issubclass(FAMILIES[self.family][1], LanguageModel)
 
+    @property
+    def translates(self) -> bool:
+        """Whether the model reads one text to write another."""
+        return issubclass(FAMILIES[self.family][1], Translator)
+
+    def reader(self) -> Any:
+        """The model, if it reads texts, to translate them or not; UserError for word vectors."""
+        if not self.translates:
+            self.require_text_model()
+        return self.any_model()
+
+    def measurable(self) -> Any:
+        """The model, if it is one whose tokens can be rated: those of a text, or of a target; UserError for
+        an encoder and for word vectors."""
+        if not self.translates:
+            self.require_language_model()
+        return self.any_model()
+
     def require_language_model(self) -> None:
         self.require_text_model()
         if not self.predicts:
             raise UserError(f"{self.folder} is an encoder: it reads a text, but has no next token to write")
 
-    def _empty(self, changed: Any = None) -> Model:
+    def _empty(self, changed: Any = None) -> Any:
         """The model without values: first ones would be drawn for nothing, which takes seconds."""
         shape = changed or self.shape
         with tensors.shapes_only():
-            model: Model = FAMILIES[self.family][1](shape)
-        return model
+            return FAMILIES[self.family][1](shape)
 
     def tokenizer(self) -> Tokenizer:
         """The tokenizer. Raises UserError for one that is not this model's."""
@@ -139,7 +161,7 @@ class Checkpoint:
 
     def load(self, device: str = "auto") -> tuple[Any, Tokenizer]:
         """The model on a device, and its tokenizer."""
-        return self.model().to(choose_device(device)), self.tokenizer()
+        return self.reader().to(choose_device(device)), self.tokenizer()
 
     def training_tensors(self) -> dict[str, Tensor]:
         return tensors.read(self.folder / TRAINING)
