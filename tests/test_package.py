@@ -16,7 +16,8 @@ LAYERS = [
     {"models"},
     {"data"},
     {"store"},
-    {"decoding", "glass", "hub"},
+    {"decoding", "hub"},
+    {"glass"},
     {"training"},
     {"lessons"},
     {"lab"},
@@ -26,7 +27,7 @@ HEAVY = {"torch", "numpy", "matplotlib", "fastapi", "jinja2", "uvicorn"}
 PUBLIC = (
     "GPT GPTConfig Sampler Subject Trace UserError __version__ "
     "compare effect evaluate generate generate_batch int8 lens load look resume "
-    "stream trace train word_vectors"
+    "stream trace train translate word_vectors"
 )
 
 
