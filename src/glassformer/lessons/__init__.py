@@ -1,10 +1,10 @@
-"""The chapters: texts in Chinese and English, a sheet, and questions whose answers are computed."""
+"""The lessons: texts in Chinese and English, a sheet, and questions whose answers are computed."""
 
 from .block import LESSON as block
 from .build import LESSON as build
 from .cost import LESSON as cost
 from .four_words import LESSON as four_words
-from .lesson import Lesson
+from .lesson import Chapter, Lesson, Text
 from .many_heads import LESSON as many_heads
 from .masks import LESSON as masks
 from .order import LESSON as order
@@ -12,16 +12,12 @@ from .scale import LESSON as scale
 from .two_heads import LESSON as two_heads
 from .two_values import LESSON as two_values
 
-LESSONS: tuple[Lesson, ...] = (
-    two_values,
-    four_words,
-    two_heads,
-    masks,
-    scale,
-    order,
-    many_heads,
-    block,
-    cost,
-    build,
+CHAPTERS: tuple[Chapter, ...] = (
+    Chapter(
+        Text("Transformer", "The Transformer"),
+        (two_values, four_words, two_heads, masks, scale, order, many_heads, block, cost, build),
+    ),
 )
-"""In the order in which they are read."""
+"""In the order in which they are read. A lesson's number is its place here and stands nowhere else."""
+
+LESSONS: tuple[Lesson, ...] = tuple(lesson for chapter in CHAPTERS for lesson in chapter.lessons)
