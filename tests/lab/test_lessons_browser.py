@@ -104,7 +104,7 @@ def test_the_script_draws_what_the_static_page_shows(opened, number, language):
 @EVERY
 def test_formulas_are_the_same_on_both_sides(opened, number):
     page, lesson = opened(number), LESSONS[number]
-    values = lesson.sheet.evaluate()
+    values, writer = lesson.sheet.evaluate(), Writer(lesson, "en")
     rng = random.Random(0)
     for figure in page.query_selector_all("figure[data-matrix]:not(.small):not([data-kind=mask])"):
         name = figure.get_attribute("data-matrix")
@@ -114,6 +114,15 @@ def test_formulas_are_the_same_on_both_sides(opened, number):
             figure.query_selector_all("tbody tr")[i].query_selector_all("td")[j].click()
             ours = formula(explain(lesson.sheet, values, name, i, j).to_json())
             assert page.locator("#proof .sum").text_content() == ours
+            for row in page.query_selector_all("#proof .operands > li"):
+                of = [
+                    json.loads(button.get_attribute("data-cell"))[0]
+                    for button in row.query_selector_all("button")
+                ]
+                said = [symbol.inner_html() for symbol in row.query_selector_all(".symbol")]
+                assert len(said) == len(of)
+                for operand, html in zip(of, said, strict=True):  # MathML is the page's own
+                    assert operand in writer.symbols or html == writer.symbol(operand)
             page.keyboard.press("Escape")
 
 

@@ -5,14 +5,17 @@ from .build import LESSON as build
 from .cost import LESSON as cost
 from .four_words import LESSON as four_words
 from .lesson import Chapter, Lesson, Text
+from .lstm import LESSON as lstm
 from .many_heads import LESSON as many_heads
 from .masks import LESSON as masks
 from .order import LESSON as order
+from .rnn import LESSON as rnn
 from .scale import LESSON as scale
 from .two_heads import LESSON as two_heads
 from .two_values import LESSON as two_values
 
 CHAPTERS: tuple[Chapter, ...] = (
+    Chapter(Text("注意力之前", "Before attention"), (rnn, lstm)),
     Chapter(
         Text("Transformer", "The Transformer"),
         (two_values, four_words, two_heads, masks, scale, order, many_heads, block, cost, build),
