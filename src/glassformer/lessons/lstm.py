@@ -143,7 +143,6 @@ SHEET.matmul("U", "W_x", "X_read")
 norms(SHEET, "rnn", products(SHEET, states(SHEET, "_rnn", "U", STEPS)))
 
 SHEET.range("steps", STEPS)
-SHEET.range("time", STEPS, start=1)
 for _name in ("path_1", "path_2", "whole", "rnn", "memory_1"):
     SHEET.slice(f"{_name}_last", _name, rows=(STEPS - 1, STEPS))
 SHEET.slice("f_last", f"f_{STEPS}", rows=(0, 1))
@@ -280,11 +279,11 @@ GATES = (
             "cells. Vectors are **columns** again; the pages on attention use rows.",
         )
     ),
-    Formula(
-        r"f_t, i_t, o_t = \sigma(W [h_{t-1}, x_t] + b)"
-        r"\qquad \tilde{c}_t = \tanh(W [h_{t-1}, x_t] + b) \qquad \sigma(x) = \frac{1}{1 + e^{-x}}"
-    ),
-    Formula(r"c_t = f_t \odot c_{t-1} + i_t \odot \tilde{c}_t \qquad h_t = o_t \odot \tanh(c_t)"),
+    Formula(r"f_t, i_t, o_t = \sigma(W [h_{t-1}, x_t] + b)"),
+    Formula(r"\sigma(x) = \frac{1}{1 + e^{-x}}"),
+    Formula(r"\tilde{c}_t = \tanh(W [h_{t-1}, x_t] + b)"),
+    Formula(r"c_t = f_t \odot c_{t-1} + i_t \odot \tilde{c}_t"),
+    Formula(r"h_t = o_t \odot \tanh(c_t)"),
     Presets(
         Text("单元 1 的遗忘门", "The forget gate of cell 1"),
         (
@@ -350,8 +349,8 @@ GATES = (
     ),
     Chart(
         Text("记忆 $c_t$", "The memory $c_t$"),
-        x="time",
-        x_label=Text("步 $t$", "step $t$"),
+        x="steps",
+        x_label=Text("$t - 1$", "$t - 1$"),
         y_label=Text("$c_t$", "$c_t$"),
         lines=(Line("memory_1", Text("单元 1", "cell 1")), Line("memory_2", Text("单元 2", "cell 2"))),
     ),
@@ -375,8 +374,8 @@ GRADIENT = (
         )
     ),
     Formula(
-        r"\frac{\partial c_t}{\partial c_k} = \underbrace{\text{diag}(f_t \odot f_{t-1} \odot \cdots"
-        r" \odot f_{k+1})}_{\text{direct}} + \cdots"
+        r"\frac{\partial c_t}{\partial c_k} = \text{diag}(f_t \odot f_{t-1} \odot \cdots \odot f_{k+1})"
+        r" + \cdots"
     ),
     Matrices(
         (
@@ -421,10 +420,10 @@ GRADIENT = (
     Facts(
         (
             (Text("单元 1 的 $f$，最后一步", "$f$ of cell 1 at the last step"), ("f_last", 0, 0), 4),
-            (Text("单元 1 的直接路径", "direct path of cell 1"), ("path_1_last", 0, 0), 9),
-            (Text("单元 2 的直接路径", "direct path of cell 2"), ("path_2_last", 0, 0), 9),
-            (Text("完整的 $‖∂c_{33}/∂c_1‖_2$", "the whole $‖∂c_{33}/∂c_1‖_2$"), ("whole_last", 0, 0), 9),
-            (Text("RNN 的 $‖∂h_{33}/∂h_1‖_2$", "the RNN's $‖∂h_{33}/∂h_1‖_2$"), ("rnn_last", 0, 0), 9),
+            (Text("单元 1 的直接路径", "direct path of cell 1"), ("path_1_last", 0, 0), 12),
+            (Text("单元 2 的直接路径", "direct path of cell 2"), ("path_2_last", 0, 0), 12),
+            (Text("完整的 $‖∂c_{33}/∂c_1‖_2$", "the whole $‖∂c_{33}/∂c_1‖_2$"), ("whole_last", 0, 0), 12),
+            (Text("RNN 的 $‖∂h_{33}/∂h_1‖_2$", "the RNN's $‖∂h_{33}/∂h_1‖_2$"), ("rnn_last", 0, 0), 12),
         ),
         Text("隔 32 步", "Over 32 steps"),
     ),
@@ -457,10 +456,8 @@ GRU = (
             "paper the reset acts before the matrix.",
         )
     ),
-    Formula(
-        r"r_t, z_t = \sigma(W [h_{t-1}, x_t] + b)"
-        r"\qquad n_t = \tanh(W_x x_t + b_x + r_t \odot (W_h h_{t-1} + b_h))"
-    ),
+    Formula(r"r_t, z_t = \sigma(W [h_{t-1}, x_t] + b)"),
+    Formula(r"n_t = \tanh(W_x x_t + b_x + r_t \odot (W_h h_{t-1} + b_h))"),
     Formula(r"h_t = (1 - z_t) \odot n_t + z_t \odot h_{t-1}"),
     Matrices(
         (

@@ -267,10 +267,8 @@ GRADIENT = (
             "tanh, $1 - h_t^2$. Over several steps, their $J$ are multiplied.",
         )
     ),
-    Formula(
-        r"J_t = \frac{\partial h_t}{\partial h_{t-1}} = \text{diag}(1 - h_t^2)\, W_h"
-        r"\qquad \frac{\partial h_t}{\partial h_k} = J_t\, J_{t-1} \cdots J_{k+1}"
-    ),
+    Formula(r"J_t = \frac{\partial h_t}{\partial h_{t-1}} = \text{diag}(1 - h_t^2)\, W_h"),
+    Formula(r"\frac{\partial h_t}{\partial h_k} = J_t\, J_{t-1} \cdots J_{k+1}"),
     Matrices(
         (Shown("slopes", r"1 - h_t^2", "units", "later", "weights"),),
         Text("斜率：一列一步，都不超过 1", "The slopes, one step a column: none above 1"),
@@ -310,12 +308,12 @@ GRADIENT = (
             "words are read again and again, for 41 steps.",
         )
     ),
+    Formula(r"\left\| \frac{\partial h_t}{\partial h_k} \right\|_2 \le \|W_h\|_2^{\,t-k}"),
     Formula(
-        r"\left\| \frac{\partial h_t}{\partial h_k} \right\|_2 \le \|W_h\|_2^{\,t-k}"
-        r"\qquad \left\|\begin{pmatrix} a & b \\ c & d \end{pmatrix}\right\|_2"
+        r"\left\|\begin{pmatrix} a & b \\ c & d \end{pmatrix}\right\|_2"
         r" = \frac{\sqrt{(a+d)^2 + (c-b)^2} + \sqrt{(a-d)^2 + (b+c)^2}}{2}"
     ),
-    Slider("sigma", Text("$σ = ‖W_h‖_2$", "$σ = ‖W_h‖_2$"), 0.1, 3, 0.05),
+    Slider("sigma", Text("最大奇异值 $σ = ‖W_h‖_2$", "Largest singular value $σ = ‖W_h‖_2$"), 0.1, 3, 0.05),
     Slider("distance", Text("隔几步：$t - k$，$k = 1$", "Distance $t - k$, with $k = 1$"), 0, STEPS - 1),
     Matrices(
         (Shown("W", "W", "units", "units"),),
