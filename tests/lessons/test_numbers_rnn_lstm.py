@@ -106,6 +106,12 @@ def test_no_gradient_exceeds_its_bound(given):
         assert sigma >= 1 or (np.diff(values["norm"][:, 0]) < 0).all()
 
 
+def test_without_recurrent_weights_nothing_is_carried_on():
+    values = RNN.sheet.evaluate({"W": np.zeros((2, 2))})
+    assert values["norm"][:, 0].tolist() == values["bound"][:, 0].tolist() == [1] + [0] * (STEPS - 1)
+    near(values["H"], np.tanh(values["U"]))
+
+
 def test_above_1_is_necessary_and_not_sufficient():
     above, silent, shear = (edited(RNN, presets(RNN)[key]) for key in ("above", "silent", "shear"))
     assert above["farthest"] < 1 < above["farthest_bound"]

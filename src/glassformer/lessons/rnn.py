@@ -52,9 +52,12 @@ SHEET.const("W", TURN)
 SHEET.const("sigma", [[0.9]])
 SHEET.const("zero", 0)
 
-# W says in which directions, sigma how much: the largest singular value of W_h is sigma.
+# W says in which directions, sigma how much: the largest singular value of W_h is sigma. Of W = 0 it is 0.
 norms(SHEET, "norm_W", ["W"])
-SHEET.div("gain", "sigma", "norm_W")
+SHEET.less("some_W", "zero", "norm_W")
+SHEET.sub("no_W", "one", "some_W")
+SHEET.add("divisor", "norm_W", "no_W")
+SHEET.div("gain", "sigma", "divisor")
 SHEET.mul("W_h", "gain", "W")
 norms(SHEET, "norm_W_h", ["W_h"])
 
@@ -72,9 +75,10 @@ SHEET.concat("H", *HIDDEN[:SHORT])
 # ∂h_t/∂h_1, its norm, and the bound of it, ‖W_h‖₂ to the power of the distance.
 norms(SHEET, "norm", products(SHEET, HIDDEN))
 SHEET.range("steps", STEPS)
-SHEET.log("log_norm_W_h", "norm_W_h")
-SHEET.mul("log_bound", "steps", "log_norm_W_h")
-SHEET.exp("bound", "log_bound")
+SHEET.const("bound_0", 1)
+for _t in range(1, STEPS):
+    SHEET.mul(f"bound_{_t}", f"bound_{_t - 1}", "norm_W_h")
+SHEET.concat("bound", *(f"bound_{t}" for t in range(STEPS)), axis="rows")
 SHEET.concat("slopes", *(f"slope_{t}" for t in range(2, SHORT + 1)))
 SHEET.const("distance", 4)
 SHEET.onehot("chosen", "distance", STEPS)
