@@ -26,7 +26,7 @@ STARTED = 60_000  # milliseconds: a process that loads torch on a busy machine
 
 @pytest.fixture
 def served(tmp_path):
-    """The address of a server that has lesson 10 and nothing else."""
+    """The address of a server that has the lesson `build` and nothing else."""
     app = FastAPI()
     app.include_router(building.router(Trainings(tmp_path / "runs")))
 

@@ -5,7 +5,7 @@ import pytest
 from glassformer.errors import UserError
 from glassformer.lab import export
 from glassformer.lab.pages import index_page, lesson_page
-from glassformer.lessons import LESSONS
+from glassformer.lessons import CHAPTERS, LESSONS
 from test_cli import glassformer
 
 __all__ = ["glassformer"]  # the fixture
@@ -18,7 +18,7 @@ def test_every_page_is_there_and_is_the_servers(tmp_path):
     assert found == {"index.html", *(f"{code}/{slug}.html" for code in ("zh", "en") for slug in slugs)}
     for language in ("zh", "en"):
         read = (tmp_path / "lab" / language / "index.html").read_bytes().decode()
-        assert read == index_page(LESSONS, language).html
+        assert read == index_page(CHAPTERS, language).html
         for number, lesson in enumerate(LESSONS):
             path = tmp_path / "lab" / language / f"{lesson.slug}.html"
             assert path.read_bytes().decode() == lesson_page(LESSONS, number, language).html

@@ -11,7 +11,7 @@ from glassformer.lab.marks import cell_of
 from glassformer.lab.pages import index_page, lesson_page, questions
 from glassformer.lab.words import LANGUAGES, WORDS
 from glassformer.lab.writer import Writer, edited
-from glassformer.lessons import LESSONS
+from glassformer.lessons import CHAPTERS, LESSONS
 from glassformer.lessons.lesson import Matrices, Presets
 from lab.reading import data_of, elements
 
@@ -112,9 +112,14 @@ def test_both_languages_say_as_much(number):
 
 @BOTH
 def test_the_index_has_a_row_for_every_lesson(language):
-    html = index_page(LESSONS, language).html
-    for lesson in LESSONS:
-        assert html.count(f'href="{lesson.slug}.html"') == 1
+    html = index_page(CHAPTERS, language).html
+    for chapter in CHAPTERS:
+        assert html.count(f">{getattr(chapter.title, language)}</th>") == 1
+    shown = re.findall(r'<small>(\d+)</small> <a href="([a-z0-9-]+)\.html">', html)
+    assert shown == [(str(n), lesson.slug) for n, lesson in enumerate(LESSONS, start=1)]
+    for n, lesson in enumerate(LESSONS):  # the same number as on its page
+        crumb = re.search('class="crumb">.*?([0-9]+)', lesson_page(LESSONS, n, language).html)[1]
+        assert (crumb, lesson.slug) == shown[n]
     assert data_of(html)["lessons"].keys() == {lesson.slug for lesson in LESSONS}
 
 

@@ -1,4 +1,4 @@
-"""The lab's training page: what the server adds to lesson 10, and the routes behind it."""
+"""The lab's training page: what the server adds to the lesson `build`, and the routes behind it."""
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager

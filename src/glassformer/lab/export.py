@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..errors import UserError
-from ..lessons import LESSONS
+from ..lessons import CHAPTERS, LESSONS
 from . import pages
 from .words import LANGUAGES, LOCALES, say
 
@@ -18,7 +18,7 @@ def files() -> dict[str, str]:
     """Every page by its place in the folder."""
     made = {"index.html": _chooser()}
     for language in LANGUAGES:
-        made[f"{language}/index.html"] = pages.index_page(LESSONS, language).html
+        made[f"{language}/index.html"] = pages.index_page(CHAPTERS, language).html
         for number, lesson in enumerate(LESSONS):
             made[f"{language}/{lesson.slug}.html"] = pages.lesson_page(LESSONS, number, language).html
     return made

@@ -14,7 +14,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ..lessons.lesson import Block, Chart, Edits, Lesson, Presets, Question
+from ..lessons.lesson import Block, Chapter, Chart, Edits, Lesson, Presets, Question
 from . import flows, marks
 from .words import LANGUAGES, LOCALES, NAMES, WORDS, Language, say
 from .writer import Writer
@@ -156,23 +156,22 @@ def words(language: Language) -> dict[str, str]:
 
 
 def index_page(
-    lessons: Sequence[Lesson], language: Language, *, runs: Markup | None = None, connects: bool = False
+    chapters: Sequence[Chapter], language: Language, *, runs: Markup | None = None, connects: bool = False
 ) -> Page:
     """The lab's first page in one language: the chapters, and the runs where a server lists them."""
-    slugs = {lesson.slug: len(questions(lesson)) for lesson in lessons}
+    lessons = [lesson for chapter in chapters for lesson in chapter.lessons]
+    asked = {lesson.slug: len(questions(lesson)) for lesson in lessons}
     return render(
         "index.html",
         language,
         "index.html",
         scripts=INDEX_SCRIPTS,
-        data={"lessons": slugs},
+        data={"lessons": asked},
         connects=connects,
         title=say("lab", language),
-        lessons=[
-            {"slug": x.slug, "title": x.title, "insight": x.insight, "questions": questions(x)}
-            for x in lessons
-        ],
-        plain=lambda text: getattr(text, language),
+        chapters=chapters,
+        numbers={lesson.slug: number for number, lesson in enumerate(lessons, start=1)},
+        asked=asked,
         line=lambda text: marks.line(getattr(text, language), {}),
         runs=runs,
     )

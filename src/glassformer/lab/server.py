@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from .. import __version__
 from ..errors import UserError
-from ..lessons import LESSONS
+from ..lessons import CHAPTERS, LESSONS
 from ..lessons.lesson import Live
 from . import building, pages, run_page
 from .guard import LARGEST_BODY, READING, Guard
@@ -115,7 +115,7 @@ def create_app(
     @app.get("/{language}/index.html", response_class=HTMLResponse)
     def index(language: Language) -> Response:
         """The contents: the lessons, and the runs that can be opened."""
-        return _sent(pages.index_page(LESSONS, language, runs=_runs(runs_dir, language)))
+        return _sent(pages.index_page(CHAPTERS, language, runs=_runs(runs_dir, language)))
 
     @app.get("/{language}/{slug}.html", response_class=HTMLResponse)
     def lesson_by_slug(language: Language, slug: str) -> Response:

@@ -127,19 +127,24 @@ class Writer:
 
     @cached_property
     def symbols(self) -> dict[str, Markup]:
-        """How each matrix is named: as where it is shown, up to the first `=`, else by its name."""
+        """How each matrix that is shown is named: as there, up to the first `=`."""
         shown = [s for block in self.lesson.body if isinstance(block, Matrices) for s in block.shown]
-        named = {s.name: marks.mathematics(s.symbol.partition("=")[0].strip()) for s in reversed(shown)}
-        names = [matrix.name for matrix in self.lesson.sheet.matrices]
-        return {name: named.get(name) or _spelled(name) for name in names}
+        return {s.name: marks.mathematics(s.symbol.partition("=")[0].strip()) for s in reversed(shown)}
+
+    def symbol(self, name: str) -> Markup:
+        """How a matrix is named: as where it is shown, else by its name."""
+        return self.symbols.get(name) or _spelled(name)
 
     def worked(self, query: Query, i: int) -> list[tuple[Markup, str]]:
         """Row `i` of the matrices that a query follows, worked out: (which cell, its arithmetic)."""
         lines = []
         for name in query.follow:
-            for j in range(self.values[name].shape[1]):
+            columns = self.values[name].shape[1]
+            for j in range(columns):
                 step = explain(self.lesson.sheet, self.values, name, i, j)
-                which = Markup("{}<sub>{},{}</sub>").format(self.symbols[name], i + 1, j + 1)
+                # A column is a vector, which may have an index of its own: h₂[1].
+                place = "{}[{}]" if columns == 1 else "{}<sub>{},{}</sub>"
+                which = Markup(place).format(self.symbol(name), i + 1, j + 1)
                 lines.append((which, formula(step.to_json())))
         return lines
 
@@ -159,7 +164,8 @@ class Writer:
 
 
 def _spelled(name: str) -> Markup:
-    """A matrix that is not shown: `K_T` is the transpose of K, `s_0` has an index, `largest` is a word."""
+    """A matrix that is not shown: `K_T` is the transpose of K, `s_0` has an index, `largest` is a word.
+    `proof.js` spells alike."""
     base, _, index = name.partition("_")
     raised = Markup("<i>{}</i><sup>⊤</sup>") if index == "T" else Markup("<i>{}</i><sub>{}</sub>")
     return raised.format(base, index.replace("_", " ")) if index else Markup("<i>{}</i>").format(base)

@@ -1,27 +1,26 @@
-"""The chapters: texts in Chinese and English, a sheet, and questions whose answers are computed."""
+"""The lessons: texts in Chinese and English, a sheet, and questions whose answers are computed."""
 
 from .block import LESSON as block
 from .build import LESSON as build
 from .cost import LESSON as cost
 from .four_words import LESSON as four_words
-from .lesson import Lesson
+from .lesson import Chapter, Lesson, Text
+from .lstm import LESSON as lstm
 from .many_heads import LESSON as many_heads
 from .masks import LESSON as masks
 from .order import LESSON as order
+from .rnn import LESSON as rnn
 from .scale import LESSON as scale
 from .two_heads import LESSON as two_heads
 from .two_values import LESSON as two_values
 
-LESSONS: tuple[Lesson, ...] = (
-    two_values,
-    four_words,
-    two_heads,
-    masks,
-    scale,
-    order,
-    many_heads,
-    block,
-    cost,
-    build,
+CHAPTERS: tuple[Chapter, ...] = (
+    Chapter(Text("注意力之前", "Before attention"), (rnn, lstm)),
+    Chapter(
+        Text("Transformer", "The Transformer"),
+        (two_values, four_words, two_heads, masks, scale, order, many_heads, block, cost, build),
+    ),
 )
-"""In the order in which they are read."""
+"""In the order in which they are read. A lesson's number is its place here and stands nowhere else."""
+
+LESSONS: tuple[Lesson, ...] = tuple(lesson for chapter in CHAPTERS for lesson in chapter.lessons)

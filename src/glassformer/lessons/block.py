@@ -1,4 +1,4 @@
-"""Lesson 8: the whole block. Attention, feed-forward network, residuals and norms, in both orders."""
+"""The whole block. Attention, feed-forward network, residuals and norms, in both orders."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Lesson 10: build a GPT. What training is, in numbers to check, and then a training of one's own."""
+"""Build a GPT. What training is, in numbers to check, and then a training of one's own."""
 
 from ..sheet import Sheet
 from .lesson import (

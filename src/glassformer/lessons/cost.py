@@ -1,4 +1,4 @@
-"""Lesson 9: cost. Two terms, where they cross, what must be kept in memory, and what must wait its turn."""
+"""Cost. Two terms, where they cross, what must be kept in memory, and what must wait its turn."""
 
 from ..sheet import Sheet
 from .lesson import (

@@ -1,4 +1,4 @@
-"""Lesson 2: four words that are their own queries, keys and values. Every word becomes a mixture of all."""
+"""Four words that are their own queries, keys and values. Every word becomes a mixture of all."""
 
 from ..sheet import Sheet
 from .lesson import (

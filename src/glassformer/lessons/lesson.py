@@ -264,3 +264,11 @@ class Lesson:
     boundary: Text
     transfer: Transfer
     axes: Mapping[str, tuple[Label, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """Lessons that belong together, in their order."""
+
+    title: Text
+    lessons: tuple[Lesson, ...]

@@ -1,4 +1,4 @@
-"""Lesson 7: many heads. The same numbers as one wide head, cut into narrow ones that each weigh anew."""
+"""Many heads. The same numbers as one wide head, cut into narrow ones that each weigh anew."""
 
 from ..sheet import Sheet
 from .cost import times

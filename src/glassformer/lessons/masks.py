@@ -1,4 +1,4 @@
-"""Lesson 4: masks. What leaks without one, a row that may look nowhere, and −10⁵ in place of −∞."""
+"""Masks. What leaks without one, a row that may look nowhere, and −10⁵ in place of −∞."""
 
 from ..sheet import Sheet
 from .lesson import (

@@ -1,4 +1,4 @@
-"""Lesson 6: order. Attention alone is blind to it; sinusoids, rotation and the causal mask bring it in."""
+"""Order. Attention alone is blind to it; sinusoids, rotation and the causal mask bring it in."""
 
 from ..sheet import Sheet
 from .lesson import (

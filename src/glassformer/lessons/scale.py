@@ -1,4 +1,4 @@
-"""Lesson 5: why scores are divided by √d_k. Dot products spread like √d_k, and softmax saturates."""
+"""Why scores are divided by √d_k. Dot products spread like √d_k, and softmax saturates."""
 
 from ..sheet import Sheet
 from .lesson import (

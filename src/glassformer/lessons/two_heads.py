@@ -1,4 +1,4 @@
-"""Lesson 3, the main one: four tokens, two heads with hand-written projections, and the causal mask."""
+"""The main lesson: four tokens, two heads with hand-written projections, and the causal mask."""
 
 from ..sheet import Sheet
 from .lesson import (

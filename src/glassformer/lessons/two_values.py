@@ -1,4 +1,4 @@
-"""Lesson 1: two values, one query. The mixture is linear in the values as long as the weights stand still."""
+"""Two values, one query. The mixture is linear in the values as long as the weights stand still."""
 
 import math
 

@@ -170,8 +170,11 @@ function drawQuery({ axis, follow, choices, live }, axes, chosen) {
   const wanted = JSON.stringify([chosen, cells]);
   if (live.dataset.cells !== wanted) { // mathematics is slow to make: only where other cells are followed
     live.dataset.cells = wanted;
+    // A column is a vector, which may have an index of its own: h₂[1].
+    const place = (name, j) => values[name].cols === 1
+      ? `[${chosen + 1}]` : element("sub", { textContent: `${chosen + 1},${j + 1}` });
     live.replaceChildren(...cells.flatMap(([name, j]) => [
-      element("dt", {}, proof.symbol(name), element("sub", { textContent: `${chosen + 1},${j + 1}` })),
+      element("dt", {}, proof.symbol(name), place(name, j)),
       element("dd"),
     ]));
   }

@@ -9,6 +9,14 @@ function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+// A matrix that is not shown: `K_T` is the transpose of K, `s_0` has an index, `largest` is a word.
+function spelled(name) {
+  const [, base, index] = /^([^_]*)_?(.*)$/s.exec(name), letter = element("i", { textContent: base });
+  if (!index) return [letter];
+  return [letter, index === "T" ? element("sup", { textContent: "⊤" })
+    : element("sub", { textContent: index.replaceAll("_", " ") })];
+}
+
 export class Proof {
   // `sheet`: its JSON; `values()`, `before()`: now and as it came; `edit(name, i, j, value, quiet)`.
   constructor({ sheet, symbols, words, values, before, axesOf, edit, isGiven }) {
@@ -87,7 +95,8 @@ export class Proof {
   }
 
   symbol(name) {
-    return element("span", { className: "symbol", innerHTML: this.symbols[name] }); // our own MathML
+    const shown = this.symbols[name]; // our own MathML
+    return element("span", { className: "symbol", ...(shown && { innerHTML: shown }) }, ...(shown ? [] : spelled(name)));
   }
 
   // "A: it → mouse" where the matrix is on the page with labels, else rows and columns by number.

@@ -1,4 +1,4 @@
-"""Lesson 10: its losses, gradient and step are those of torch, in float64."""
+"""Training a GPT: its losses, gradient and step are those of torch, in float64."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""Lessons 2, 3 and 4: the lecture's numbers, the heads' stories, the answers, and `nn` on the same input."""
+"""Four words, two heads, masks: the lecture's numbers, the stories, and `nn` on the same input."""
 
 import math
 import re

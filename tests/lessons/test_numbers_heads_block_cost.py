@@ -1,4 +1,4 @@
-"""Lessons 7 to 9: their sheets are the package's own attention, blocks and counts."""
+"""Many heads, the block, cost: their sheets are the package's own attention, blocks and counts."""
 
 import contextlib
 import io
@@ -78,7 +78,7 @@ def close(a: np.ndarray, b: Any, tolerance: float = 1e-12) -> None:
     np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
-# Lesson 7
+# Many heads
 
 
 @pytest.mark.parametrize("preset", [0, 1])
@@ -121,7 +121,7 @@ def test_heads_cost_what_one_wide_head_costs(d: int, log_h: int) -> None:
     assert values["weights_all"][at, 0] == number(values, "heads_weights")
 
 
-# Lesson 8
+# The block
 
 
 @pytest.mark.parametrize("order", ["post", "pre"])
@@ -194,7 +194,7 @@ def test_shares_of_gpt2() -> None:
     assert round(number(values, "percent_ffn"), 1) == 45.5
 
 
-# Lesson 9
+# Cost
 
 
 @pytest.mark.parametrize(("log_n", "d", "layers"), [(10, 768, 12), (10, 1600, 48), (4, 64, 1), (7, 192, 3)])

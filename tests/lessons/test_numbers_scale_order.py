@@ -1,4 +1,4 @@
-"""Lessons 5 and 6: their sheets against the theory, and against nn in float64."""
+"""Scale and order: their sheets against the theory, and against nn in float64."""
 
 import math
 import re
@@ -95,7 +95,7 @@ def scale(d, seed=6):
     return SCALE.sheet.evaluate({"log_d": int(math.log2(d)), "seed": seed})
 
 
-def test_the_answers_of_lesson_5():
+def test_the_answers_about_the_scale():
     found = answers(SCALE)
     assert found["deviation"] == 8
     assert found["ratio"] == 2
@@ -164,7 +164,7 @@ def order(chosen, **given):
     return ORDER.sheet.evaluate({"order": [[i] for i in chosen], **given})
 
 
-def test_the_answers_of_lesson_6():
+def test_the_answers_about_order():
     found = answers(ORDER)
     assert found["shuffle"] == 1
     assert found["causal"] == 0
