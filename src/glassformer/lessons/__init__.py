@@ -1,6 +1,8 @@
 """The chapters: texts in Chinese and English, a sheet, and questions whose answers are computed."""
 
+from .alignment import LESSON as alignment
 from .block import LESSON as block
+from .bottleneck import LESSON as bottleneck
 from .build import LESSON as build
 from .cost import LESSON as cost
 from .four_words import LESSON as four_words
@@ -11,8 +13,12 @@ from .order import LESSON as order
 from .scale import LESSON as scale
 from .two_heads import LESSON as two_heads
 from .two_values import LESSON as two_values
+from .word_vectors import LESSON as word_vectors
 
 LESSONS: tuple[Lesson, ...] = (
+    word_vectors,
+    bottleneck,
+    alignment,
     two_values,
     four_words,
     two_heads,
