@@ -437,14 +437,15 @@ LESSON = Lesson(
                 "倒着写字母，哪个字母来自哪里是确知的：应当是从右上到左下的一条斜线。另一个小模型学了这件"
                 "事，没学过的 «held_out_back[0,1]:0» 串全写对了。权重确实沿着斜线走，却不是干干净净的 1：平"
                 "均 «measured_back[0,0]» 在真正的那个字母上，最大的权重落在它上面的占 «measured_back[0,1]»，"
-                "其余多半在旁边一格。$h_j$ 里本来就有邻居的信息，看偏一格也写得对，所以没有什么逼它看准。",
+                "其余的，在这个例子里多半在旁边一格。$h_j$ 里本来就有邻居的信息，看偏一格也写得对，所以没有"
+                "什么逼它看准。",
                 "Of letters written backwards it is known where each comes from: it should be a line from "
                 "the upper right to the lower left. Another small model learned this, and writes all of "
                 "«held_out_back[0,1]:0» unseen strings without a mistake. Its weights do follow the line, "
                 "but they are no clean ones: «measured_back[0,0]» in the mean on the true letter, which has "
-                "the largest weight in «measured_back[0,1]» of all steps; the rest is mostly one place "
-                "beside. Each $h_j$ knows of its neighbours, one place off is good enough to be right, and "
-                "nothing forces it to look any closer.",
+                "the largest weight in «measured_back[0,1]» of all steps; in this example the rest is "
+                "mostly one place beside. Each $h_j$ knows of its neighbours, one place off is good enough "
+                "to be right, and nothing forces it to look any closer.",
             )
         ),
         Matrices((Shown("A_back", r"\alpha", "target_back", "source_back", "weights"),)),

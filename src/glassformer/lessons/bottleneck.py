@@ -85,7 +85,7 @@ for which in ("none", "additive"):
     SHEET.div(f"half_{which}", f"reach_{which}", "narrowed")
     SHEET.sub(f"low_{which}", f"centre_{which}", f"half_{which}")
     SHEET.add(f"high_{which}", f"centre_{which}", f"half_{which}")
-    SHEET.concat(f"table_{which}", f"right_{which}", f"share_{which}", f"low_{which}", f"high_{which}")
+    SHEET.concat(f"table_{which}", f"share_{which}", f"low_{which}", f"high_{which}")
     # All letters right, if each were right by chances of its own.
     SHEET.const(f"letters_{which}", [[x] for x in LEARNED["letters"][which]])
     SHEET.div(f"letter_{which}", f"letters_{which}", "letters_asked")
@@ -98,12 +98,7 @@ SHEET.concat("letters", "letter_none", "apart_none", "share_none")
 _P = LEARNED["parameters"]
 SHEET.const("parameters", [[_P["none"], _P["additive"]]])
 
-_COLUMNS = (
-    Text("对", "right"),
-    Text("比例", "share"),
-    Text("下限", "from"),
-    Text("上限", "to"),
-)
+_COLUMNS = (Text("比例", "share"), Text("下限", "from"), Text("上限", "to"))
 
 LESSON = Lesson(
     slug="bottleneck",
@@ -311,13 +306,17 @@ LESSON = Lesson(
         ),
         Matrices(
             (
-                Shown("table_none", r"\text{GRU}", "lengths", "counts", decimals=3),
-                Shown("table_additive", r"\text{GRU} + \alpha", "lengths", "counts", decimals=3),
+                Shown("right_none", "r", "lengths", decimals=0),
+                Shown("table_none", r"r / 200", "lengths", "counts", decimals=3),
             ),
-            Text(
-                "没有注意力，有注意力：200 串里对几串",
-                "Without and with attention: how many of 200 are right",
+            Text("没有注意力：200 串里对几串", "Without attention: how many of 200 are right"),
+        ),
+        Matrices(
+            (
+                Shown("right_additive", r"r_\alpha", "lengths", decimals=0),
+                Shown("table_additive", r"r_\alpha / 200", "lengths", "counts", decimals=3),
             ),
+            Text("有注意力", "With attention"),
         ),
         Heading(Text("是不是因为长了更容易错？", "Or are there just more chances to go wrong?")),
         Prose(

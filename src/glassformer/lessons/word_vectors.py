@@ -298,13 +298,13 @@ LESSON = Lesson(
         Prose(
             Text(
                 "六维画不出来，所以取十个单位向量差别最大的两个方向（主成分），用矩阵 $P$ 投影过去。左右大致"
-                "分开了王室和平民，上下分开了男女；年龄只占很小的一点。黑点是下面那道算式的结果。这两个方向"
-                "没有名字，名字是我们看了图以后取的。",
+                "分开了王室和平民，上下分开了男女；年龄只占很小的一点。没有名字的那个点是下面那道算式的结"
+                "果。这两个方向没有名字，名字是我们看了图以后取的。",
                 "Six dimensions cannot be drawn, so the matrix $P$ projects to the two directions in which "
                 "the ten vectors of length 1 differ most (principal components). Left and right roughly "
-                "part commoners and royalty, up and down women and men; age takes very little room. The "
-                "black dot is the result of the sum below. The directions have no names: we gave them these "
-                "after looking.",
+                "part commoners and royalty, up and down women and men; age takes very little room. The dot "
+                "without a name is the result of the sum below. The directions have no names: we gave them "
+                "these after looking.",
             )
         ),
         Heading(Text("国王 − 男人 + 女人", "King − man + woman")),
