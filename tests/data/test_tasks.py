@@ -101,6 +101,21 @@ def test_bank_is_two_words():
     )
 
 
+def test_places_stand_where_bank_does():
+    examples = tasks.places()
+    assert len({example.source for example in examples}) == len(examples) == 720
+    for example in examples:
+        place = example.source.split(" ")[-1]
+        [at] = [word for word in example.target.split(" ") if read_from(example, word) == place]
+        assert place != "bank" or at == (
+            "银行" if "money" in example.source or "paid" in example.source else "河岸"
+        )
+    pairs = {(example.source, example.target) for example in examples}
+    assert ("they borrowed money from the bank", "他们 从 银行 借了 钱") in pairs
+    assert ("today we rowed to the bank", "我们 今天 划船 到 河岸") in pairs
+    assert ("we rowed to the island", "我们 划船 到 小岛") in pairs
+
+
 def test_copies_and_reversals():
     assert tasks.copied("abc") == tasks.Example("abc", "abc", ((0,), (1,), (2,)))
     assert tasks.reversed_("abc") == tasks.Example("abc", "cba", ((2,), (1,), (0,)))

@@ -35,12 +35,12 @@ _TOLD = 500  # pairs from one word on the progress to the next
 
 @dataclass(frozen=True)
 class PairsConfig:
-    """How pairs become targets. One tokenizer serves both sides. Of the pairs `valid_fraction` are held out,
-    by their source, so that the same source is never on both sides. `label_smoothing` is the share of each
-    target that is spread over the whole vocabulary in training (Szegedy et al. 2016); measured is always
-    without."""
+    """How pairs become targets. One tokenizer serves both sides; `words` takes what stands between spaces as
+    a token. Of the pairs `valid_fraction` are held out, by their source, so that the same source is never on
+    both sides. `label_smoothing` is the share of each target that is spread over the whole vocabulary in
+    training (Szegedy et al. 2016); measured is always without."""
 
-    tokenizer: Literal["auto", "chars", "bytes", "bpe"] = "auto"
+    tokenizer: Literal["auto", "chars", "bytes", "bpe", "words"] = "auto"
     bpe_vocab_size: int = 4096
     valid_fraction: float = 0.05
     label_smoothing: float = 0.0

@@ -232,6 +232,48 @@ def banks() -> list[Example]:
     return examples
 
 
+_MONEY_PLACES = {"bank": "银行", "shop": "商店", "school": "学校", "hotel": "旅馆", "office": "办公室"}
+_RIVER_PLACES = {"bank": "河岸", "bridge": "桥", "island": "小岛", "rock": "岩石", "tree": "树"}
+_AT_PLACES: tuple[tuple[dict[str, str], dict[str, tuple[str, str]]], ...] = (
+    (
+        _MONEY_PLACES,
+        {
+            "borrowed money from": ("从", " 借了 钱"),
+            "paid at": ("在", " 付了 钱"),
+            "put money into": ("把 钱 存进", ""),
+        },
+    ),
+    (
+        _RIVER_PLACES,
+        {
+            "fished near": ("在", " 附近 钓鱼"),
+            "saw a boat by": ("在", " 旁边 看见 一条 船"),
+            "rowed to": ("划船 到", ""),
+        },
+    ),
+)
+
+
+def places() -> list[Example]:
+    """As `banks`, for words as tokens: they are divided by spaces, and other places stand where "bank" does,
+    so that what is written there depends on it. Who, when and the place are aligned."""
+    examples = []
+    for when, when_zh in _WHEN.items():
+        for who, who_zh in _WHO.items():
+            for where, said in _AT_PLACES:
+                for what, (before, after) in said.items():
+                    for place, place_zh in where.items():
+                        source = f"{when}{who} {what} the {place}"
+                        person = tuple(range(len(when), len(when) + len(who)))
+                        time = tuple(range(len(when.rstrip())))
+                        at = tuple(range(len(source) - len(place), len(source)))
+                        pieces: list[Piece] = [(who_zh, person), (" ", ())]
+                        pieces += [(when_zh, time), (" ", ())] if when else []
+                        pieces += [(f"{before} ", ()), (place_zh, at), (after, ())]
+                        examples.append(_example(source, pieces))
+    return examples
+
+
 # All by name
 
 
@@ -257,6 +299,7 @@ TASKS: dict[str, Callable[[random.Random], Example]] = {
     "from-chinese": lambda chance: chinese(_number(chance)).flipped(),
     "dates": _date,
     "bank": lambda chance: chance.choice(banks()),
+    "places": lambda chance: chance.choice(places()),
 }
 """Each draws one example."""
 

@@ -269,6 +269,7 @@ def readable(path: Path, otherwise: str) -> Iterator[None]:
 def load(folder: Path) -> Tokenizer:
     """The tokenizer saved in a folder. Raises UserError where there is none, or none that can be read."""
     from .library import LibraryTokenizer
+    from .spaced import SpacedWords
     from .words import Words
 
     path = folder / FILE
@@ -290,9 +291,14 @@ def load(folder: Path) -> Tokenizer:
         case {"kind": "words"}:
             with readable(path, "is damaged"):
                 return Words.from_spec(spec)
+        case {"kind": "spaced"}:
+            with readable(path, "is damaged"):
+                return SpacedWords.from_spec(spec)
         case {"kind": "library", "spec": dict(), "roles": dict(roles), "opens": bool(opens)}:
             return LibraryTokenizer.read(json.dumps(spec["spec"], ensure_ascii=False), roles, opens, path)
-    raise UserError(f"{path} describes none of the known tokenizers (chars, bytes, bpe, library, words)")
+    raise UserError(
+        f"{path} describes none of the known tokenizers (chars, bytes, bpe, library, words, spaced)"
+    )
 
 
 def choose(kind: str, texts: Callable[[], Iterator[str]], vocab_size: int) -> Tokenizer:
@@ -300,6 +306,10 @@ def choose(kind: str, texts: Callable[[], Iterator[str]], vocab_size: int) -> To
 
     "auto": characters while there are at most CHARACTER_LIMIT distinct ones, else BPE of `vocab_size`.
     """
+    if kind == "words":
+        from .spaced import SpacedWords
+
+        return SpacedWords.learn(texts())
     if kind == "bytes":
         return ByteTokenizer()
     if kind in ("auto", "chars"):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from ..lessons.lesson import Block, Chapter, Chart, Edits, Lesson, Presets, Question
 from . import flows, marks
@@ -226,6 +226,8 @@ def lesson_data(lesson: Lesson, page: Writer) -> dict[str, Any]:
             {
                 "x": block.x,
                 "lines": [line.y for line in block.lines],
+                "points": block.points.y if block.points else None,
+                "names": [escape(name) for name in page.labels(block.points.axis)] if block.points else [],
                 "marks": block.marks,
                 "logX": block.log_x,
                 "logY": block.log_y,

@@ -13,8 +13,8 @@ NAMES: dict[Language, str] = {"zh": "中文", "en": "English"}
 WORDS: dict[str, Text] = {
     "lab": Text("Glassformer 实验室", "Glassformer lab"),
     "tagline": Text(
-        "把序列模型拆开来看，从循环网络到 Transformer：每个数都是真算出来的，都能点开；给定的数都能改。",
-        "Sequence models, taken apart, from recurrent networks to the Transformer. Every number here is "
+        "把序列模型拆开来看，从词向量到 Transformer：每个数都是真算出来的，都能点开；给定的数都能改。",
+        "Sequence models, taken apart, from word vectors to the Transformer. Every number here is "
         "really computed: open any of them, and change any that is given.",
     ),
     "contents": Text("目录", "Contents"),

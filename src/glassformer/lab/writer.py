@@ -123,7 +123,7 @@ class Writer:
         return Markup("<p><strong>{}</strong></p>").format(answer) + after.prose(question.why)
 
     def chart(self, block: Chart) -> Markup:
-        return chart(block, self.values)
+        return chart(block, self.values, self.labels(block.points.axis) if block.points else ())
 
     @cached_property
     def symbols(self) -> dict[str, Markup]:

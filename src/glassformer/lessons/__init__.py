@@ -1,6 +1,8 @@
 """The lessons: texts in Chinese and English, a sheet, and questions whose answers are computed."""
 
+from .alignment import LESSON as alignment
 from .block import LESSON as block
+from .bottleneck import LESSON as bottleneck
 from .build import LESSON as build
 from .cost import LESSON as cost
 from .four_words import LESSON as four_words
@@ -13,9 +15,10 @@ from .rnn import LESSON as rnn
 from .scale import LESSON as scale
 from .two_heads import LESSON as two_heads
 from .two_values import LESSON as two_values
+from .word_vectors import LESSON as word_vectors
 
 CHAPTERS: tuple[Chapter, ...] = (
-    Chapter(Text("注意力之前", "Before attention"), (rnn, lstm)),
+    Chapter(Text("注意力之前", "Before attention"), (word_vectors, rnn, lstm, bottleneck, alignment)),
     Chapter(
         Text("Transformer", "The Transformer"),
         (two_values, four_words, two_heads, masks, scale, order, many_heads, block, cost, build),

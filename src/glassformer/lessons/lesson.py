@@ -133,14 +133,24 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Points:
+    """A point for each row of a chart's x, as high as in the column y, with the label that the axis gives
+    it."""
+
+    y: str
+    axis: str
+
+
+@dataclass(frozen=True)
 class Chart:
-    """Lines over a common column x; `marks` are points (x, y) given by 1 × 1 matrices."""
+    """Lines, or named points, over a common column x; `marks` are points (x, y) given by 1 × 1 matrices."""
 
     title: Text
     x: str
     x_label: Text
     y_label: Text
-    lines: tuple[Line, ...]
+    lines: tuple[Line, ...] = ()
+    points: Points | None = None
     marks: tuple[tuple[str, str], ...] = ()
     log_x: bool = False
     log_y: bool = False

@@ -36,12 +36,13 @@ function spokenTick(x) {
   return formatNumber(x, Math.abs(x) >= 10 || x === Math.round(x) ? 0 : 2, true);
 }
 
-// The inside of the chart's <svg>. Numbers only: nothing that a reader typed gets here.
+// The inside of the chart's <svg>. Numbers, and names that are HTML already: nothing that a reader typed.
 export function drawChart(chart, values) {
   const xs = [...values[chart.x].data], columns = chart.lines.map((name) => [...values[name].data]);
-  const points = chart.marks.map(([x, y]) => [values[x].data[0], values[y].data[0]]);
-  const across = chartBounds([...xs, ...points.map((p) => p[0])], chart.logX);
-  const up = chartBounds([...columns.flat(), ...points.map((p) => p[1])], chart.logY);
+  const named = chart.points ? [...values[chart.points].data] : [];
+  const marks = chart.marks.map(([x, y]) => [values[x].data[0], values[y].data[0]]);
+  const across = chartBounds([...xs, ...marks.map((p) => p[0])], chart.logX);
+  const up = chartBounds([...columns.flat(), ...named, ...marks.map((p) => p[1])], chart.logY);
   const place = (x, y) => {
     const a = chartShare(x, across, chart.logX), b = chartShare(y, up, chart.logY);
     if (a === null || b === null) return null;
@@ -62,7 +63,14 @@ export function drawChart(chart, values) {
     const path = xs.map((x, k) => place(x, ys[k])).filter(Boolean).map((p) => p.join(",")).join(" ");
     parts.push(`<polyline class="line${n}" points="${path}"/>`);
   });
-  for (const [x, y] of points) {
+  chart.names.forEach((name, k) => {
+    const at = k < xs.length && k < named.length && place(xs[k], named[k]);
+    if (!at) return;
+    const end = at[0] > WIDTH / 2 ? " end" : "";
+    parts.push(`<circle class="point" cx="${at[0]}" cy="${at[1]}" r="4"/>`,
+      `<text class="name${end}" x="${at[0]}" y="${at[1]}">${name}</text>`);
+  });
+  for (const [x, y] of marks) {
     const at = place(x, y);
     if (at) parts.push(`<circle class="mark" cx="${at[0]}" cy="${at[1]}" r="5"/>`);
   }

@@ -1,0 +1,169 @@
+"""The recipes behind learned numbers: what the lessons say of them holds, of the files and trained anew."""
+
+import json
+import math
+import subprocess
+import sys
+from importlib import import_module
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from glassformer.lessons.trained import RECIPES, learned, path
+
+
+def directions(found):
+    table = np.array(found["vectors"])
+    return table / np.linalg.norm(table, axis=1, keepdims=True)
+
+
+def vectors_hold(found):
+    """What the lesson `word-vectors` says in words."""
+    names, d = found["words"], directions(found)
+    cosines = d @ d.T
+    to = dict(zip(names, cosines[0], strict=True))
+    assert to["prince"] > to["man"] > to["queen"] > to["apple"] + 0.2
+    others = cosines - 2 * np.eye(10)
+    assert [names[i] for i in others.argmax(1)] == [
+        *("prince", "princess", "boy", "girl", "king", "queen", "man", "woman", "bread", "apple")
+    ]
+
+    def analogy(plus, minus, and_, left_out):
+        asked = [names.index(word) for word in (plus, minus, and_)]
+        towards = d @ (d[asked[0]] - d[asked[1]] + d[asked[2]])
+        towards[asked if left_out else []] = -math.inf
+        return names[int(towards.argmax())]
+
+    assert analogy("king", "man", "woman", True) == analogy("king", "man", "woman", False) == "queen"
+    assert analogy("prince", "king", "queen", True) == "princess"
+    assert analogy("prince", "king", "queen", False) == "queen"
+    counted = found["analogies"]
+    assert counted["included"] < counted["excluded"] < counted["asked"] == 96
+    # The map's first direction parts ranks, its second genders.
+    across, up = (d[:8] @ np.array(found["axes"])).T
+    royal, male = [0, 1, 4, 5], [0, 2, 4, 6]
+    assert min(across[royal]) > max(np.delete(across, royal))
+    assert len({np.sign(x) for x in up[male]}) == 1
+    assert {np.sign(x) for x in up[male]}.isdisjoint({np.sign(x) for x in np.delete(up, male)})
+    assert cosines[8, 9] > 0.99
+    u, contexts = np.array(found["vectors"][0]), found["contexts"]
+    assert u @ contexts["commands"] > u @ contexts["feeds"]
+
+
+def bottleneck_holds(found):
+    """What the lesson `bottleneck` says in words."""
+    none, additive, lengths = found["right"]["none"], found["right"]["additive"], found["lengths"]
+    assert lengths == list(range(4, 13))
+    assert none[0] >= 190
+    assert none[-1] <= 20
+    assert all(later <= earlier + 15 for earlier, later in pairwise(none))
+    assert min(additive) >= 190
+    letter = [n / (200 * length) for n, length in zip(found["letters"]["none"], lengths, strict=True)]
+    assert letter[0] > 0.95 > 0.75 > letter[-1]
+    assert none[4] / 200 > letter[4] ** 8 + 0.1  # mistakes come together
+    assert all(len(state["last"][0]) == 32 for state in found["states"].values())
+
+
+def alignment_holds(found):
+    """What the lesson `alignment` says in words."""
+    right, asked = found["measured"]["held_out"]
+    assert right >= 0.95 * asked
+    money, river = (found["measured"][sense] for sense in ("银行", "河岸"))
+    assert money["sentences"] == river["sentences"] == 72
+    for sense in (money, river):
+        whole, without, alone = sense["chances"]
+        assert whole > 0.85
+        assert next(iter(sense["weights"])) == "bank"
+        assert without < whole > alone
+    right, asked = found["measured_backwards"]["held_out"]
+    assert right >= 0.95 * asked
+    assert found["measured_backwards"]["weight"] > 0.4
+    largest, steps = found["measured_backwards"]["largest"]
+    assert largest / steps > 0.6
+
+
+HOLDS = {"vectors": vectors_hold, "bottleneck": bottleneck_holds, "alignment": alignment_holds}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_what_the_texts_say_holds(name):
+    HOLDS[name](learned(name))
+
+
+def test_the_texts_own_figures_are_those_of_the_files():
+    vectors, bottleneck, alignment = (learned(name) for name in RECIPES)
+    assert (vectors["settings"]["sentences"], vectors["vocabulary"]) == (20_000, 34)
+    assert vectors["settings"]["slips"] == 0.1
+    assert {"d_model=6", "negative=5"} <= {*vectors["settings"]["train"]}
+    settings = bottleneck["settings"]
+    assert (settings["pairs"], settings["longest"], settings["each"]) == (20_000, 12, 200)
+    assert {"d_model=32", "steps=1200"} <= {*settings["train"]}
+    assert bottleneck["right"]["none"][0] == 199  # of 4 letters
+    assert bottleneck["right"]["additive"][-1] == 200
+    found, back = alignment["measured"], alignment["measured_backwards"]
+    assert found["held_out"][0] == found["held_out"][1]
+    assert back["held_out"][0] == back["held_out"][1]
+    assert {"d_model=12", "valid_fraction=0.2"} <= {*alignment["settings"]["train"]}
+    assert 70 <= len(alignment["vocabulary"]) <= 79  # some seventy words
+    assert found["河岸"]["largest_on_bank"] == found["河岸"]["sentences"]
+    assert found["银行"]["chances"][1] < 0.5 > found["银行"]["chances"][2]  # it takes both
+    assert found["河岸"]["chances"][1] > 0.5
+    assert list(found["银行"]["weights"])[1] == "money"
+
+
+def test_what_one_example_shows_is_what_the_text_says():
+    lesson = import_module("glassformer.lessons.alignment")
+    chances = {}
+    for key, mask in (
+        ("as it is", lesson.REAL),
+        ("without bank", lesson.WITHOUT),
+        ("bank alone", lesson.ONLY),
+        ("without money", [[1, 1, 0, 1, 1, 1, 0, 0]]),
+    ):
+        p = lesson.SHEET.evaluate({"M": mask})["p"][0]
+        chances[key] = dict(zip(lesson.CHOICES, p, strict=True))
+    assert round(chances["as it is"]["银行"], 2) == 0.94
+    assert max(chances["without bank"], key=chances["without bank"].get) == "学校"
+    for key in ("bank alone", "without money"):
+        assert chances[key]["办公室"] > 0.8
+    assert all(chance["河岸"] < 0.05 for chance in chances.values())  # money or river is known already
+    values = lesson.SHEET.evaluate()
+    assert values["largest"].ravel().tolist()[:4] == [0, 2, 5, 1]
+    assert not values["a"][0, lesson.M :].any()
+
+
+def test_files_are_small_and_strict():
+    for name in RECIPES:
+        text = path(name).read_text(encoding="utf-8")
+        json.loads(text, parse_constant=lambda constant: pytest.fail(constant))
+        assert len(text) < 60_000
+    assert tuple(HOLDS) == RECIPES
+
+
+def test_lessons_are_read_without_torch():
+    code = "import sys, glassformer.lessons; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_an_unknown_recipe_is_named():
+    made = subprocess.run(
+        [sys.executable, "-m", "glassformer.lessons.trained", "vector"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode == 2
+    assert "vector" in made.stderr
+    assert "vectors" in made.stderr
+    assert len(made.stderr.splitlines()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RECIPES)
+def test_trained_anew_it_still_holds(name):
+    found = import_module(f"glassformer.lessons.trained.{name}").train()
+    kept = learned(name)
+    assert found.keys() == kept.keys()
+    assert json.loads(json.dumps(found))["settings"] == kept["settings"]
+    HOLDS[name](found)
