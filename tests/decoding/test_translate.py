@@ -45,7 +45,7 @@ def test_a_wide_beam_finds_the_best_of_all(attention, alpha):
     for seed in range(3):
         model = make(attention, seed)
         greedy = search(model, SOURCES, START, END, alpha=alpha)
-        for source, best, quick in zip(
+        for source, (best,), (quick,) in zip(
             SOURCES, search(model, SOURCES, START, END, beam=4**4, alpha=alpha), greedy, strict=True
         ):
             score, target = exhaustive(model, source, alpha, 4)
@@ -59,7 +59,7 @@ def test_a_wide_beam_finds_the_best_of_all(attention, alpha):
 
 def test_greedy_takes_the_likeliest_token():
     model = make(seed=1)
-    for source, found in zip(SOURCES, search(model, SOURCES, START, END), strict=True):
+    for source, [found] in zip(SOURCES, search(model, SOURCES, START, END), strict=True):
         target = []
         while len(target) < 3:
             logits = model(torch.tensor([source]), None, torch.tensor([[START, *target]]))
@@ -77,8 +77,8 @@ def test_together_alone_and_padded_are_the_same(beam):
     alone = [search(model, [source], START, END, beam=beam)[0] for source in SOURCES]
     for one, *others in zip(together, padded, alone, strict=True):
         for other in others:
-            assert other.ids == one.ids
-            assert other.score == pytest.approx(one.score, abs=1e-12)
+            assert other[0].ids == one[0].ids
+            assert other[0].score == pytest.approx(one[0].score, abs=1e-12)
 
 
 def test_an_alignment_has_a_row_for_each_token_and_end():

@@ -164,7 +164,7 @@ def info(run: Path, as_json: bool, checkpoint: str) -> None:
     from ..models.describe import figures, pair_figures, pair_table, table, word_figures, word_table
 
     opened = open_folder(run, checkpoint)
-    words, pairs = opened.family == "word2vec", opened.family == "seq2seq"
+    words, pairs = opened.family == "word2vec", opened.translates
     if as_json:
         if words:
             told = word_figures(opened.word_vectors())

@@ -4,16 +4,18 @@ from typing import Any
 
 from .bert import Bert, BertConfig
 from .decoder import Decoder, DecoderConfig
+from .encoder_decoder import EncoderDecoder
 from .gpt import GPT, GPTConfig
 from .language import LanguageConfig, LanguageModel
 from .llama import Llama, LlamaConfig
 from .recurrent import RecurrentConfig, RecurrentLM
 from .seq2seq import Seq2Seq, Seq2SeqConfig
+from .transformer import Transformer, TransformerConfig
+from .translator import Translator
 from .word2vec import Word2Vec, Word2VecConfig
 
 Model = LanguageModel | Bert
-"""What reads a text. Word vectors, a family as well, read none; an encoder-decoder reads one to write
-another."""
+"""What reads a text. Word vectors, a family as well, read none; a translator reads one to write another."""
 
 FAMILIES: dict[str, tuple[type[Any], type[Any]]] = {
     "gpt": (GPTConfig, GPT),
@@ -21,6 +23,7 @@ FAMILIES: dict[str, tuple[type[Any], type[Any]]] = {
     "bert": (BertConfig, Bert),
     "recurrent": (RecurrentConfig, RecurrentLM),
     "seq2seq": (Seq2SeqConfig, Seq2Seq),
+    "transformer": (TransformerConfig, Transformer),
     "word2vec": (Word2VecConfig, Word2Vec),
 }
 
@@ -29,6 +32,7 @@ __all__ = [
     "BertConfig",
     "Decoder",
     "DecoderConfig",
+    "EncoderDecoder",
     "FAMILIES",
     "GPT",
     "GPTConfig",
@@ -41,6 +45,9 @@ __all__ = [
     "RecurrentLM",
     "Seq2Seq",
     "Seq2SeqConfig",
+    "Transformer",
+    "TransformerConfig",
+    "Translator",
     "Word2Vec",
     "Word2VecConfig",
 ]

@@ -1,12 +1,13 @@
 """A model in words and numbers, for `glassformer info`."""
 
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
 from .bert import Bert
 from .cost import cost
 from .language import LanguageModel
-from .seq2seq import Seq2Seq
+from .translator import Translator
 from .word2vec import Word2Vec
 
 
@@ -65,16 +66,15 @@ def word_table(model: Word2Vec) -> str:
     return _by_part(word_figures(model))
 
 
-def pair_figures(model: Seq2Seq) -> dict[str, Any]:
-    """As `figures`, for an encoder-decoder."""
-    counts = {
-        name: sum(parameter.numel() for parameter in part.parameters())
-        for name, part in model.named_children()
-    }
-    return {"config": asdict(model.config), "parameters": {name: n for name, n in counts.items() if n}}
+def pair_figures(model: Translator) -> dict[str, Any]:
+    """As `figures`, for an encoder-decoder; a tied head counts as embedding."""
+    counts = Counter[str]()
+    for name, parameter in model.named_parameters():
+        counts[name.partition(".")[0]] += parameter.numel()
+    return {"config": asdict(model.config), "parameters": dict(counts)}
 
 
-def pair_table(model: Seq2Seq) -> str:
+def pair_table(model: Translator) -> str:
     """As `table`, for an encoder-decoder."""
     return _by_part(pair_figures(model))
 

@@ -31,7 +31,7 @@ from ..data import tokenizers
 from ..data.tokenizers import Tokenizer
 from ..device import choose_device
 from ..errors import UserError
-from ..models import FAMILIES, LanguageModel, Model, Seq2Seq, Word2Vec
+from ..models import FAMILIES, LanguageModel, Model, Translator, Word2Vec
 from . import tensors
 
 try:
@@ -84,19 +84,26 @@ class Checkpoint:
         tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
         return model
 
-    def translator(self) -> Seq2Seq:
+    @property
+    def translates(self) -> bool:
+        """Whether the model writes the target of a source."""
+        return issubclass(FAMILIES[self.family][1], Translator)
+
+    def translator(self) -> Translator:
         """The encoder-decoder of a run of pairs, in evaluation mode, on the CPU. Raises UserError for any
         other run."""
-        if self.family != "seq2seq":
-            raise UserError(f"{self.folder} translates nothing; train --model seq2seq makes what does")
+        if not self.translates:
+            raise UserError(
+                f"{self.folder} translates nothing; train --model transformer, or seq2seq, makes what does"
+            )
         with tensors.shapes_only():
-            model = Seq2Seq(self.shape)
+            model: Translator = FAMILIES[self.family][1](self.shape)
         tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
         return model.eval()
 
     def require_text_model(self) -> None:
         """Raise UserError for word vectors, which read no text, and for what translates one into another."""
-        if self.family == "seq2seq":
+        if self.translates:
             raise UserError(f"{self.folder} holds an encoder-decoder; glassformer translate runs it")
         if self.family == "word2vec":
             raise UserError(f"{self.folder} holds word vectors; neighbours, analogy, map and eval read them")
