@@ -1,5 +1,6 @@
 """Training on pairs: kept, stopped, resumed, and what comes of it; and the verbs."""
 
+import dataclasses
 import sys
 
 import pytest
@@ -11,9 +12,10 @@ from glassformer.__main__ import main
 from glassformer.data import tasks
 from glassformer.decoding.translate import alignment, translate
 from glassformer.models import Seq2Seq
+from glassformer.models.presets import SEQ2SEQ_PRESETS
 from glassformer.store import tensors
 from glassformer.store.run import Run
-from glassformer.training import pairs, train
+from glassformer.training import pair_presets, pairs, train
 from glassformer.training.loop import fit
 
 SMALL = ["d_model=16", "batch_size=200", "eval_every=10", "lr=1e-2", "warmup=5", "valid_fraction=0.1"]
@@ -71,7 +73,7 @@ def test_a_run_holds_the_model_that_was_trained(reversals, tmp_path):
 def test_stopped_and_resumed_is_not_stopped(reversals, tmp_path, settings):
     trained(reversals, tmp_path / "whole", "steps=20", *settings)
     trained(reversals, tmp_path / "halves", "steps=20", *settings, stop_at=9)
-    training = pairs.resumed(Run(tmp_path / "halves"))
+    training = pairs.resumed(tmp_path / "halves")
     assert training.progress.step == 9
     fit(training, Silent())
     whole, halves = (
@@ -80,7 +82,7 @@ def test_stopped_and_resumed_is_not_stopped(reversals, tmp_path, settings):
     )
     assert all(torch.equal(whole[name], halves[name]) for name in whole)
     with pytest.raises(UserError, match="same shape and pairs"):
-        pairs.resumed(Run(tmp_path / "whole"), ["d_model=32"])
+        pairs.resumed(tmp_path / "whole", ["d_model=32"])
 
 
 def test_smoothing_is_for_learning_only(reversals, tmp_path):
@@ -114,6 +116,89 @@ def test_what_does_not_go_together_is_refused(reversals, tmp_path):
         assert not (tmp_path / "run").exists()
     with pytest.raises(UserError, match="no recipe"):
         train.train(reversals, tmp_path / "run", model="seq2seq", recipe="gpt2")
+
+
+@pytest.mark.parametrize("name", ["tiny", "small", "base"])
+def test_a_preset_is_a_shape_and_a_recipe(reversals, tmp_path, name):
+    assert pair_presets.settings(name)["model"] == SEQ2SEQ_PRESETS[name]
+    small = ["d_model=8", "n_layers=1", "batch_size=64"]
+    with pairs.begun([str(reversals)], tmp_path / name, preset_name=name, assignments=small) as training:
+        assert training.model.config.dropout == SEQ2SEQ_PRESETS[name].dropout
+        assert training.model.config.context == SEQ2SEQ_PRESETS[name].context
+        assert training.config == dataclasses.replace(pair_presets.settings(name)["train"], batch_size=64)
+        assert training.task.label_smoothing == pair_presets.settings(name)["data"].label_smoothing
+    with (
+        pytest.raises(UserError, match="unknown preset 'huge'"),
+        pairs.begun([str(reversals)], tmp_path / "huge", preset_name="huge"),
+    ):
+        pass
+
+
+def test_presets_grow():
+    with tensors.shapes_only():
+        sizes = [
+            sum(p.numel() for p in Seq2Seq(dataclasses.replace(shape, vocab_size=4096)).parameters())
+            for shape in SEQ2SEQ_PRESETS.values()
+        ]
+    assert sizes[0] < 2e6 < sizes[1] < 2e7 < sizes[2]
+
+
+def test_a_run_is_fine_tuned_on_other_pairs(reversals, run, tmp_path):
+    (tmp_path / "more.tsv").write_text("abc\tcba\nde\ted\nfab\tbaf\n" * 9, encoding="utf-8")
+    base = Run(run).checkpoint()
+    with pairs.begun(
+        [str(tmp_path / "more.tsv")], tmp_path / "tuned", base=base, assignments=["steps=3", "dropout=0.1"]
+    ) as training:
+        for name, value in base.translator().state_dict().items():
+            assert torch.equal(training.model.state_dict()[name], value), name
+        assert training.model.config == dataclasses.replace(base.shape, dropout=0.1)
+        assert training.tokenizer.to_json() == base.tokenizer().to_json()
+        assert training.config.lr == pytest.approx(1e-3)  # a tenth
+        assert (training.progress.step, training.config.steps) == (0, 3)
+        fit(training, Silent())
+    assert Run(tmp_path / "tuned").checkpoint("last").step == 3
+
+
+@pytest.mark.parametrize(
+    ("lines", "settings", "said"),
+    [
+        ("abc\tcba\n", ["d_model=32"], "keeps its shape: d_model stays 16"),
+        ("abc\tcba\n", ["attention=none"], "keeps its shape: attention stays additive"),
+        ("abc\tcba\n", ["tokenizer=bpe"], "keeps its tokenizer"),
+        ("abc\txyz\n", [], "the pair of 'abc': the vocabulary of 10 characters lacks 'x', 'y', 'z'"),
+        ("no tab here\n", [], "line 1 has no TAB; a pair is source<TAB>target"),
+    ],
+)
+def test_what_does_not_fit_a_run_is_refused(run, tmp_path, lines, settings, said):
+    (tmp_path / "more.tsv").write_text(lines, encoding="utf-8")
+    with (
+        pytest.raises(UserError, match=said),
+        pairs.begun(
+            [str(tmp_path / "more.tsv")],
+            tmp_path / "tuned",
+            base=Run(run).checkpoint(),
+            assignments=settings,
+        ),
+    ):
+        pass
+    assert not (tmp_path / "tuned").exists()
+
+
+def test_the_family_of_a_run_decides_how_it_is_tuned(glassformer, run, run_folder, reversals, tmp_path):
+    code, out, err = glassformer("train", "--from", run, reversals, "--steps", 1, "--out", "tuned")
+    assert (code, out) == (0, "tuned\n"), err
+    assert "gru with additive attention" in err
+    assert Run(tmp_path / "tuned").checkpoint().family == "seq2seq"
+    for extra in (["--preset", "small"], ["--model", "seq2seq"], ["--recipe", "gpt2"]):
+        code, _, err = glassformer("train", "--from", run, reversals, *extra, "--out", "other")
+        assert code == 2
+        assert "leave out --preset, --recipe and --model" in err
+    with (
+        pytest.raises(UserError, match="translates nothing; train --model transformer"),
+        pairs.begun([str(reversals)], tmp_path / "other", base=Run(run_folder).checkpoint()),
+    ):
+        pass
+    assert not (tmp_path / "other").exists()
 
 
 def test_from_pairs_to_a_picture(glassformer, reversals, tmp_path):

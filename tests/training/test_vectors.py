@@ -75,7 +75,7 @@ def test_a_run_that_was_stopped_and_resumed_is_the_run_that_was_not(
     trained(text, tmp_path / "whole", *settings)
     trained(text, tmp_path / "cut", *settings, stop_at=10)
     assert Run(tmp_path / "cut").checkpoint("last").step == 10
-    fit(vectors.resumed(Run(tmp_path / "cut")), Silent())
+    fit(vectors.resumed(tmp_path / "cut"), Silent())
     one, other = (
         tensors.read(Run(tmp_path / name).checkpoint("last").folder / "model.safetensors")
         for name in ("whole", "cut")
@@ -145,7 +145,7 @@ def test_a_wrong_setting_is_one_line_and_leaves_nothing(
 def test_a_resumed_run_keeps_its_shape(run: Path) -> None:
     for setting in ("window=2", "min_count=2"):
         with pytest.raises(UserError, match="same shape and text"):
-            vectors.resumed(Run(run), [setting])
+            vectors.resumed(run, [setting])
 
 
 Command = Callable[..., tuple[int, str, str]]
@@ -247,7 +247,7 @@ def test_a_map_without_a_font_says_so(
         (["generate", "RUN"], "holds word vectors; neighbours, analogy, map and eval read them"),
         (["look", "RUN", "x"], "holds word vectors; neighbours"),
         (["export", "RUN", "x"], "holds word vectors; neighbours"),
-        (["train", "--from", "RUN", "TEXT"], "holds word vectors; neighbours"),
+        (["train", "--from", "RUN", "TEXT"], "word vectors begin from nothing"),
         (["train", "TEXT", "--model", "word2vec", "--preset", "tiny"], "word vectors have no preset"),
         (["train", "TEXT", "--model", "word2vec", "--recipe", "gpt2"], "word vectors have no recipe"),
         (

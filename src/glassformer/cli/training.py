@@ -31,15 +31,10 @@ class _WithSettings(click.Command):
         try:
             return super().parse_args(context, args)
         except click.NoSuchOption as error:
-            from ..training import pairs, vectors
-            from ..training.settings import preset
+            from ..training.train import OF_TEXT, WAYS
 
             name = error.option_name.lstrip("-").replace("-", "_")
-            known = [
-                part
-                for parts in (preset("tiny"), pairs.settings(), vectors.settings())
-                for part in parts.values()
-            ]
+            known = [part for way in (OF_TEXT, *WAYS.values()) for part in way.settings().values()]
             if not any(hasattr(part, name) for part in known):
                 raise
             raise UserError(f"{name} is a setting; write {name}=VALUE without dashes") from None
@@ -49,11 +44,14 @@ class _WithSettings(click.Command):
 @click.argument("texts", nargs=-1, metavar="[TEXT…] [KEY=VALUE…]")
 @click.option(
     "--model",
-    type=click.Choice(["gpt", "rnn", "lstm", "gru", "seq2seq", "word2vec"]),
-    help="A Transformer, a recurrent network, one that translates pairs, or word vectors.  [default: gpt]",
+    type=click.Choice(["gpt", "rnn", "lstm", "gru", "transformer", "seq2seq", "word2vec"]),
+    help="A GPT or a recurrent network; a Transformer or a recurrent network that translates pairs; or word "
+    "vectors.  [default: gpt]",
 )
 @click.option(
-    "--preset", type=click.Choice(["tiny", "small", "base"]), help="Size of a new model.  [default: tiny]"
+    "--preset",
+    type=click.Choice(["tiny", "small", "base"]),
+    help="Size of a new model, and how it is trained.  [default: tiny]",
 )
 @click.option(
     "--recipe",
@@ -63,7 +61,9 @@ class _WithSettings(click.Command):
 @click.option("--steps", type=click.IntRange(min=0), help="How many steps in all; the same as steps=N.")
 @click.option("--out", type=click.Path(path_type=Path), help="The run folder.  [default: runs/NAME-OF-TEXT]")
 @click.option("--resume", "resume", type=click.Path(path_type=Path), help="Go on where this run stopped.")
-@click.option("--from", "base", type=click.Path(path_type=Path), help="Fine-tune this run on the texts.")
+@click.option(
+    "--from", "base", type=click.Path(path_type=Path), help="Fine-tune this run on the texts, or pairs."
+)
 def train(
     texts: tuple[str, ...],
     model: "Trainable | None",
@@ -85,13 +85,14 @@ def train(
 
     The run folder holds the checkpoints, log.jsonl and loss.png. Ctrl-C stops after the current step and
     saves; `--resume` goes on exactly there (with --steps, to a new end). `--from` starts a new run from
-    another's weights and tokenizer, with a tenth of its rate.
+    another's weights and tokenizer, with a tenth of its rate; what it is, a GPT or a translator, it stays.
 
     \b
       glassformer train poems.txt notes/*.md --preset small --steps 2000 --out runs/poems
       glassformer train poems.txt --model lstm --out runs/lstm
       glassformer train poems.txt --model word2vec words=characters --out runs/words
-      glassformer train pairs.tsv --model seq2seq attention=additive --out runs/translator
+      glassformer train pairs.tsv --model transformer --preset small --out runs/translator
+      glassformer train pairs.tsv --model seq2seq attention=additive --out runs/recurrent
       glassformer train --resume runs/poems
       glassformer train --from runs/poems more.txt --out runs/tuned
     """
@@ -108,15 +109,8 @@ def train(
             raise UserError("--resume takes all from the run folder; only KEY=VALUE and --steps go with it")
         click.echo(training.resume(resume, **settings))
         return
-    if base is not None and (model or preset or recipe):
-        raise UserError("--from keeps the shape of its run; leave out --preset, --recipe and --model")
-    if model == "seq2seq" and preset:
-        raise UserError("an encoder-decoder has no preset; its settings stand in docs/translation.md")
-    if model == "word2vec" and preset:
-        raise UserError("word vectors have no preset; their settings stand in docs/vectors.md")
     words = [spoken(text) for text in files]
     out = out or _default_out(files)
-    model, preset = model or "gpt", preset or "tiny"
     done = training.train(words, out, model=model, preset=preset, recipe=recipe, base=base, **settings)
     click.echo(done)
 

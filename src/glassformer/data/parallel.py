@@ -9,10 +9,11 @@ Shapes: b pairs, m source tokens, n target tokens, END included.
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from textwrap import shorten
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -25,10 +26,12 @@ from ..config import require_literals
 from ..errors import UserError
 from . import sources, tokenizers
 from .batches import IGNORE
+from .corpus import Advance
 from .library import LibraryTokenizer
 from .tokenizers import Tokenizer
 
 PAIRS, META = "pairs.tsv", "pairs.json"
+_TOLD = 500  # pairs from one word on the progress to the next
 
 
 @dataclass(frozen=True)
@@ -152,16 +155,32 @@ class Pairs:
             (held_out if out else seen).append(pair)
         return seen, held_out
 
-    def encoded(self, pairs: Iterable[Pair], context: int) -> list[Encoded]:
-        """Token ids, without the pairs of which a side, its END included, is longer than `context`."""
-        encoded = (Encoded(*(self.tokenizer.encode(text).tolist() for text in pair)) for pair in pairs)
+    def encoded(
+        self, pairs: Sequence[Pair], context: int, advance: Advance = lambda what, done, total: None
+    ) -> list[Encoded]:
+        """Token ids, without the pairs of which a side, its END included, is longer than `context`. Raises
+        UserError, with the pair, for characters that the vocabulary lacks."""
+        encoded: list[Encoded] = []
+        for done, pair in enumerate(pairs):
+            if done % _TOLD == 0:
+                advance("encoding pairs", done, len(pairs))
+            encoded.append(self._encoded(pair))
         return [pair for pair in encoded if max(map(len, pair)) < context]
 
+    def _encoded(self, pair: Pair) -> Encoded:
+        try:
+            source = source_ids(self.tokenizer, pair.source)
+            return Encoded(source, self.tokenizer.encode(pair.target).tolist())
+        except UserError as error:
+            raise UserError(f"the pair of {shorten(pair.source, 40)!r}: {error}") from None
 
-def prepare(paths: Sequence[Path], folder: Path, settings: PairsConfig) -> Pairs:
-    """Read pairs and keep them, with a tokenizer for both sides, in `folder`."""
+
+def prepare(
+    paths: Sequence[Path], folder: Path, settings: PairsConfig, tokenizer: Tokenizer | None = None
+) -> Pairs:
+    """Read pairs and keep them in `folder`, with a tokenizer for both sides: the given one, or a new one."""
     pairs = read(paths)
-    tokenizer = tokenizers.choose(
+    tokenizer = tokenizer or tokenizers.choose(
         settings.tokenizer, lambda: (text for pair in pairs for text in pair), settings.bpe_vocab_size
     )
     folder.mkdir(parents=True, exist_ok=True)

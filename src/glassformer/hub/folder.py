@@ -70,7 +70,7 @@ class Published(Checkpoint):
     weights: dict[str, Tensor]
 
     def model(self, changed: Any = None) -> Model:
-        model = self._empty(changed)
+        model: Model = self._empty(changed)
         tensors.fill(model, self.source.names.inward(self.weights, model, self.folder), self.folder)
         return model.eval()
 

@@ -71,35 +71,33 @@ class Checkpoint:
         """The model with its weights, in evaluation mode, on the CPU; with a config of the same shape
         in place of its own, if given. Of which class it is, the folder decides."""
         self.require_text_model()
-        model = self._empty(changed)
-        tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
-        return model.eval()
+        model: Model = self._filled(changed)
+        return model
 
     def word_vectors(self) -> Word2Vec:
         """The two tables of a run of word vectors. Raises UserError for any other run."""
         if self.family != "word2vec":
             raise UserError(f"{self.folder} holds no word vectors; train --model word2vec makes some")
-        with tensors.shapes_only():
-            model = Word2Vec(self.shape)
-        tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
+        model: Word2Vec = self._filled()
+        return model
+
+    def translator(self, changed: Any = None) -> Translator:
+        """The encoder-decoder of a run of pairs, as `model` gives others. Raises UserError for any other
+        run."""
+        self.require_translator()
+        model: Translator = self._filled(changed)
         return model
 
     @property
     def translates(self) -> bool:
-        """Whether the model writes the target of a source."""
+        """Whether the model reads one text to write another."""
         return issubclass(FAMILIES[self.family][1], Translator)
 
-    def translator(self) -> Translator:
-        """The encoder-decoder of a run of pairs, in evaluation mode, on the CPU. Raises UserError for any
-        other run."""
+    def require_translator(self) -> None:
         if not self.translates:
             raise UserError(
                 f"{self.folder} translates nothing; train --model transformer, or seq2seq, makes what does"
             )
-        with tensors.shapes_only():
-            model: Translator = FAMILIES[self.family][1](self.shape)
-        tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
-        return model.eval()
 
     def require_text_model(self) -> None:
         """Raise UserError for word vectors, which read no text, and for what translates one into another."""
@@ -125,12 +123,16 @@ class Checkpoint:
         if not self.predicts:
             raise UserError(f"{self.folder} is an encoder: it reads a text, but has no next token to write")
 
-    def _empty(self, changed: Any = None) -> Model:
+    def _filled(self, changed: Any = None) -> Any:
+        model = self._empty(changed)
+        tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
+        return model.eval()
+
+    def _empty(self, changed: Any = None) -> Any:
         """The model without values: first ones would be drawn for nothing, which takes seconds."""
         shape = changed or self.shape
         with tensors.shapes_only():
-            model: Model = FAMILIES[self.family][1](shape)
-        return model
+            return FAMILIES[self.family][1](shape)
 
     def tokenizer(self) -> Tokenizer:
         """The tokenizer. Raises UserError for one that is not this model's."""

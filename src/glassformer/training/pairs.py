@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,18 +14,17 @@ from torch import Tensor
 from .. import config
 from ..data import parallel, sources
 from ..data.batches import IGNORE
+from ..data.corpus import Advance
 from ..data.parallel import Buckets, PairBatch, Pairs, PairsConfig
 from ..errors import UserError
-from ..models import Seq2Seq, Seq2SeqConfig
-from ..store.run import Run
+from ..models import FAMILIES, Seq2Seq
+from ..store.run import Checkpoint, Run
 from . import runtime
 from .loop import Progress, Training
+from .pair_presets import RECIPES, settings
 from .settings import TrainConfig
-from .start import DATA, nothing_left_behind, refuse_what_stands_there
+from .start import DATA, nothing_left_behind, parts_of, refuse_new_shape, refuse_what_stands_there
 
-FAMILY = "seq2seq"
-TRAIN = TrainConfig(batch_size=2048, lr=3e-3, warmup=50, weight_decay=0.01, sample=0)
-"""Here `batch_size` counts tokens: rows times the longest source or target among them."""
 TRIAL = 16  # pairs
 
 
@@ -76,44 +75,61 @@ class PairTraining(Training):
         return torch.no_grad()(lambda: task.loss_sum(self.model, few))
 
 
-def settings() -> dict[str, Any]:
-    """The named parts of a run's settings, as they are unless something else is said."""
-    return {"model": Seq2SeqConfig(vocab_size=1), "train": TRAIN, "data": PairsConfig()}
-
-
 @contextmanager
-def begun(texts: Sequence[str], out: Path, *, assignments: Sequence[str] = ()) -> Iterator[PairTraining]:
-    """A training on the pairs of `texts` in the new run folder `out`; see `start.begun`."""
-    parts = config.override(settings(), assignments)
-    if parts["model"].vocab_size != 1:
-        raise UserError("vocab_size follows from the tokenizer; set bpe_vocab_size, or tokenizer")
-    _refuse_unused(parts["train"])
+def begun(
+    texts: Sequence[str],
+    out: Path,
+    *,
+    family: str = "seq2seq",
+    preset_name: str = "tiny",
+    recipe: str | None = None,
+    assignments: Sequence[str] = (),
+    base: Checkpoint | None = None,
+    progress: Callable[[], AbstractContextManager[Advance]] = lambda: nullcontext(lambda *_: None),
+) -> Iterator[PairTraining]:
+    """A training of a new model on the pairs of `texts`, or of `base` to fine-tune it, in the new run folder
+    `out`; see `start.begun`."""
+    if base is not None:
+        base.require_translator()
+        family = base.family
+    before = settings(preset_name, family) if base is None else parts_of(base, PairsConfig)
+    if recipe is not None:
+        if recipe not in RECIPES:
+            raise UserError(f"a Transformer that translates can have a recipe: {', '.join(RECIPES)}")
+        before = config.override(before, RECIPES[recipe])
+    parts = config.override(before, assignments)
+    refuse_new_shape(before, parts, fixed=base is not None)
+    _refuse_unused(family, before["train"], parts["train"])
     run = Run(out)
     refuse_what_stands_there(run)
     missing = [path for path in (out, *out.parents) if not path.exists()]
     with sources.opened(texts) as paths, run.locked(), nothing_left_behind(run, missing):
-        pairs = parallel.prepare(paths, out / DATA, parts["data"])
+        tokenizer = None if base is None else base.tokenizer()
+        pairs = parallel.prepare(paths, out / DATA, parts["data"], tokenizer)
         shape = dataclasses.replace(parts["model"], vocab_size=pairs.tokenizer.vocab_size)
         torch.manual_seed(parts["train"].seed)
-        yield _training(run, Seq2Seq(shape), pairs, parts["train"], parts["data"])
+        model = FAMILIES[family][1](shape) if base is None else base.translator(shape)
+        with progress() as advance:
+            training = _training(run, family, model, pairs, parts["train"], parts["data"], advance)
+        yield training
 
 
-def resumed(run: Run, assignments: Sequence[str] = ()) -> PairTraining:
+def resumed(folder: Path, assignments: Sequence[str] = ()) -> PairTraining:
     """The training on pairs that stopped in a run folder, exactly where it stopped."""
+    run = Run(folder)
     last = run.checkpoint("last")
-    train = config.from_dict(TrainConfig, last.settings["train"])
-    data = config.from_dict(PairsConfig, last.settings["data"])
-    parts = {"model": last.shape, "train": train, "data": data}
+    parts = parts_of(last, PairsConfig, fresh=False)
+    train, data = parts["train"], parts["data"]
     changed = config.override(parts, assignments)
     if changed["model"] != parts["model"] or changed["data"] != data:
         raise UserError(
             "--resume goes on with the same shape and pairs; only settings of the training may change"
         )
-    _refuse_unused(changed["train"])
+    _refuse_unused(last.family, train, changed["train"])
     pairs = parallel.load(run.folder / DATA)
     if pairs.tokenizer.to_json() != last.tokenizer().to_json():
         raise UserError(f"{run.folder / DATA} was made by another tokenizer than that of {last.folder}")
-    training = _training(run, last.translator(), pairs, changed["train"], data)
+    training = _training(run, last.family, last.translator(), pairs, changed["train"], data)
     progress = config.from_dict(Progress, last.settings.get("progress"))
     if progress.step < changed["train"].steps and changed["train"] != train:
         progress.outcome, progress.stale = "stopped", 0
@@ -121,16 +137,24 @@ def resumed(run: Run, assignments: Sequence[str] = ()) -> PairTraining:
     return training
 
 
-def _refuse_unused(train: TrainConfig) -> None:
-    for name in ("sample", "muon_lr", "optimiser"):
-        if getattr(train, name) != getattr(TRAIN, name):
+def _refuse_unused(family: str, before: TrainConfig, after: TrainConfig) -> None:
+    for name in ("sample", "muon_lr", "optimiser") if family == "seq2seq" else ("sample",):
+        if getattr(after, name) != getattr(before, name):
             raise UserError(f"pairs are trained on without {name}; leave it out")
 
 
-def _training(run: Run, model: Any, pairs: Pairs, train: TrainConfig, data: PairsConfig) -> PairTraining:
+def _training(
+    run: Run,
+    family: str,
+    model: Any,
+    pairs: Pairs,
+    train: TrainConfig,
+    data: PairsConfig,
+    advance: Advance = lambda what, done, total: None,
+) -> PairTraining:
     tokenizer = pairs.tokenizer
     sides = pairs.split(data.valid_fraction)
-    seen, held_out = (pairs.encoded(side, model.config.context) for side in sides)
+    seen, held_out = (pairs.encoded(side, model.config.context, advance) for side in sides)
     left_out = len(pairs.pairs) - len(seen) - len(held_out)
     if not seen:
         raise UserError(
@@ -146,13 +170,13 @@ def _training(run: Run, model: Any, pairs: Pairs, train: TrainConfig, data: Pair
         data.label_smoothing,
     )
     said = {
-        "family": FAMILY,
+        "family": family,
         "model": config.to_dict(model.config),
         "train": config.to_dict(train),
         "data": config.to_dict(data),
     }
     where = runtime.choose(train)
-    if train.compile == "auto":  # its kernels are fused as they are
+    if train.compile == "auto":  # each batch has lengths of its own, for which it would compile anew
         where = dataclasses.replace(where, compiled=False)
     return PairTraining(run, model, tokenizer, task, train, said, where, left_out=left_out)
 
@@ -162,11 +186,15 @@ def describe(training: PairTraining) -> str:
     task: Any = training.task
     c: Any = training.model.config
     n_parameters = sum(parameter.numel() for parameter in training.model.parameters())
-    attention = "without attention" if c.attention == "none" else f"with {c.attention} attention"
+    if isinstance(training.model, Seq2Seq):
+        attention = "without attention" if c.attention == "none" else f"with {c.attention} attention"
+        kind = f"{c.kind} {attention}"
+    else:
+        kind = f"Transformer of {c.n_layers} + {c.decoder_layers} layers"
     left_out = (
         f" ({training.left_out:,} longer than context={c.context} left out)" if training.left_out else ""
     )
     return (
-        f"{n_parameters:,} parameters, {c.kind} {attention}, {len(task.seen.pairs):,} pairs{left_out}, "
+        f"{n_parameters:,} parameters, {kind}, {len(task.seen.pairs):,} pairs{left_out}, "
         f"{c.vocab_size:,} tokens in the vocabulary, on {training.runtime}"
     )

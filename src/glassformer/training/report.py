@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
+from typing import Any
 
 import torch
 from rich.console import Console
@@ -133,10 +134,15 @@ def _resume_hint(training: Training, what: str) -> str:
     return f"{what}. Go on with: glassformer train --resume {shlex.quote(str(training.run.folder))}"
 
 
+_DESCRIBED: dict[type[Any], Callable[[Any], str]] = {
+    PairTraining: describe_pairs,
+    VectorTraining: describe_vectors,
+}
+
+
 def described(training: Training) -> str:
-    if isinstance(training, PairTraining):
-        return describe_pairs(training)
-    return describe_vectors(training) if isinstance(training, VectorTraining) else describe(training)
+    """One line of what is trained."""
+    return _DESCRIBED.get(type(training), describe)(training)
 
 
 def train_visibly(training: Training, console: Console) -> None:

@@ -15,7 +15,7 @@ from ..data.batches import Streams, Windows
 from ..data.corpus import Advance, Corpus
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import FAMILIES, LanguageConfig, LanguageModel, RecurrentConfig, RecurrentLM
+from ..models import FAMILIES, LanguageModel, RecurrentConfig, RecurrentLM, Seq2SeqConfig
 from ..store.run import LOCK, Checkpoint, Run
 from . import runtime
 from .log import LOG
@@ -46,16 +46,14 @@ def begun(
     """
     if base is not None:
         base.require_language_model()
-    parts = _parts_of(base) if base is not None else preset(preset_name, model_name)
+    parts = parts_of(base) if base is not None else preset(preset_name, model_name)
     if recipe is not None:
         if base is not None or model_name != "gpt" or recipe not in RECIPES:
             raise UserError(f"a new GPT can have a recipe: {', '.join(RECIPES)}")
         parts = config.override(parts, RECIPES[recipe])
     changed = config.override(parts, assignments)
-    _refuse_new_shape(parts["model"], changed["model"], fixed=base is not None)
+    refuse_new_shape(parts, changed, fixed=base is not None)
     run = Run(out)
-    if base is not None and _tokens(changed["data"]) != _tokens(parts["data"]):
-        raise UserError("a fine-tuned model keeps its tokenizer; leave out tokenizer and bpe_vocab_size")
     refuse_what_stands_there(run)
     missing = [path for path in (out, *out.parents) if not path.exists()]
     with sources.opened(texts) as paths, run.locked(), nothing_left_behind(run, missing):
@@ -81,7 +79,7 @@ def resumed(folder: Path, assignments: Sequence[str] = ()) -> Training:
         raise UserError(
             f"{folder} was imported, not trained: there is nothing to resume; --from {folder} fine-tunes it"
         )
-    parts = _parts_of(last, fresh=False)
+    parts = parts_of(last, fresh=False)
     changed = config.override(parts, assignments)
     for part, what in (("model", "shape"), ("data", "text and its tokenizer")):
         if changed[part] != parts[part]:
@@ -102,7 +100,7 @@ def resumed(folder: Path, assignments: Sequence[str] = ()) -> Training:
     return training
 
 
-def _parts_of(checkpoint: Checkpoint, fresh: bool = True) -> dict[str, Any]:
+def parts_of(checkpoint: Checkpoint, data_type: type[Any] = DataConfig, fresh: bool = True) -> dict[str, Any]:
     """The settings a checkpoint was trained with; for a fresh training of it, with a gentler rate. One that
     was not trained here is taken for one of the preset `base`."""
     given = checkpoint.settings
@@ -111,26 +109,28 @@ def _parts_of(checkpoint: Checkpoint, fresh: bool = True) -> dict[str, Any]:
     if fresh:
         gentler = {name: getattr(train, name) * FINE_TUNING_RATE for name in ("lr", "muon_lr")}
         train = dataclasses.replace(train, **gentler)
-    data = config.from_dict(DataConfig, given.get("data")) if trained else DataConfig()
+    data = config.from_dict(data_type, given.get("data")) if trained else data_type()
     return {"model": checkpoint.shape, "train": train, "data": data}
 
 
-def _tokens(data: DataConfig) -> tuple[str, int]:
-    return data.tokenizer, data.bpe_vocab_size
-
-
-def _refuse_new_shape(before: LanguageConfig, after: LanguageConfig, fixed: bool) -> None:
+def refuse_new_shape(parts: dict[str, Any], changed: dict[str, Any], fixed: bool) -> None:
+    """Raise UserError for a new vocabulary and, where the model is `fixed`, one to fine-tune, for any new
+    shape or tokenizer."""
+    before, after = parts["model"], changed["model"]
     if after.vocab_size != before.vocab_size:
         raise UserError("vocab_size follows from the tokenizer; set bpe_vocab_size, or tokenizer")
     free = ["dropout"]
     shrinks = after.context < before.context and getattr(before, "positions", "rotary") != "learned"
-    if shrinks or isinstance(before, RecurrentConfig):
+    if shrinks or isinstance(before, RecurrentConfig | Seq2SeqConfig):
         free.append("context")  # to see less of a text changes nothing of what was learned
     for name, value in vars(before).items():
         if fixed and name not in free and getattr(after, name) != value:
             raise UserError(
                 f"a fine-tuned model keeps its shape: {name} stays {value}; only dropout may change"
             )
+    for name in ("tokenizer", "bpe_vocab_size") if fixed else ():
+        if getattr(changed["data"], name) != getattr(parts["data"], name):
+            raise UserError("a fine-tuned model keeps its tokenizer; leave out tokenizer and bpe_vocab_size")
 
 
 def _training(

@@ -1,20 +1,59 @@
 """Training from the outside: a text in, a run folder out, and what happens shown on the console."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ..errors import UserError
 from ..hub.folder import open_folder
 from ..store.run import Run
 from ..terminal import console, progress
-from . import pairs, start, vectors
+from . import pair_presets, pairs, start, vectors
+from . import settings as presets
 from .loop import Training
 from .report import train_visibly
 from .settings import ModelName
 
-Trainable = ModelName | Literal["seq2seq", "word2vec"]
+Trainable = ModelName | Literal["transformer", "seq2seq", "word2vec"]
 Texts = str | Path | Sequence[str | Path]
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a family is trained: `begun` in a new run folder, `resumed` where it stopped; what its `settings`
+    are; and why an option is `refused`."""
+
+    begun: Callable[..., AbstractContextManager[Training]]
+    resumed: Callable[[Path, Sequence[str]], Training]
+    settings: Callable[[], dict[str, Any]]
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+OF_TEXT = Way(start.begun, start.resumed, lambda: presets.preset("tiny"))
+WAYS: dict[str, Way] = {
+    "transformer": Way(
+        partial(pairs.begun, family="transformer"),
+        pairs.resumed,
+        partial(pair_presets.settings, family="transformer"),
+    ),
+    "seq2seq": Way(
+        pairs.begun, pairs.resumed, pair_presets.settings, {"recipe": "a recurrent translator has no recipe"}
+    ),
+    vectors.FAMILY: Way(
+        vectors.begun,
+        vectors.resumed,
+        vectors.settings,
+        {
+            "preset_name": "word vectors have no preset; their settings stand in docs/vectors.md",
+            "recipe": "word vectors have no recipe",
+            "base": "word vectors begin from nothing: no training goes on from others",
+        },
+    ),
+}
+"""By family; any other is trained on the next token of a text."""
 
 
 def train(
@@ -22,43 +61,35 @@ def train(
     out: str | Path,
     /,
     *,
-    model: Trainable = "gpt",
-    preset: str = "tiny",
+    model: Trainable | None = None,
+    preset: str | None = None,
     recipe: str | None = None,
     base: str | Path | None = None,
     **settings: object,
 ) -> Path:
     """Train a new model on texts and return its run folder `out`.
 
-    `texts`: one or several of file, folder, glob, "-" (standard input). `model`: "gpt", or "rnn", "lstm" or
-    "gru", or "word2vec", or "seq2seq" for files of `source<TAB>target` lines or two files, line by line.
-    `preset`: "tiny", "small" or "base"; `recipe`: "gpt2" or "2017" instead of the preset's own; `base`: a run
-    or published model to fine-tune instead. `settings` as on the command line: steps=500, n_layers=6,
-    lr=1e-3, … Raises UserError for what is wrong with any of them, and KeyboardInterrupt after a Ctrl-C, when
-    all is saved."""
+    `texts`: one or several of file, folder, glob, "-" (standard input). `model`: "gpt" (the default), or
+    "rnn", "lstm" or "gru", or "word2vec", or "transformer" or "seq2seq" for files of `source<TAB>target`
+    lines or two files, line by line. `preset`: "tiny" (the default), "small" or "base"; `recipe`: "gpt2" or
+    "2017" instead of the preset's own; `base`: a run or published model to fine-tune instead. `settings` as
+    on the command line: steps=500, n_layers=6, lr=1e-3, … Raises UserError for what is wrong with any of
+    them, and KeyboardInterrupt after a Ctrl-C, when all is saved."""
     names = [str(text) for text in ([texts] if isinstance(texts, str | Path) else texts)]
-    if model == "word2vec":
-        if recipe is not None or base is not None:
-            raise UserError("word vectors have no recipe, and begin from nothing")
-        with vectors.begun(
-            names, Path(out), assignments=_assignments(settings), progress=progress
-        ) as training:
-            return _done(training)
-    if model == "seq2seq":
-        if recipe is not None or base is not None:
-            raise UserError("an encoder-decoder has no recipe, and begins from nothing")
-        with pairs.begun(names, Path(out), assignments=_assignments(settings)) as training:
-            return _done(training)
-    with start.begun(
-        names,
-        Path(out),
-        preset_name=preset,
-        model_name=model,
-        recipe=recipe,
-        assignments=_assignments(settings),
-        base=None if base is None else open_folder(base),
-        progress=progress,
-    ) as training:
+    checkpoint = None if base is None else open_folder(base)
+    if checkpoint is not None and (model or preset or recipe):
+        raise UserError("--from keeps the shape of its run; leave out --preset, --recipe and --model")
+    name = model or (checkpoint.family if checkpoint is not None else "gpt")
+    way = WAYS.get(name, OF_TEXT)
+    given = {"preset_name": preset, "recipe": recipe, "base": checkpoint}
+    options = {option: value for option, value in given.items() if value is not None}
+    for option in options:
+        if option in way.refused:
+            raise UserError(way.refused[option])
+    if way is OF_TEXT:
+        options = {"preset_name": "tiny", "model_name": name, **options}
+    assignments = _assignments(settings)
+    with way.begun(names, Path(out), assignments=assignments, progress=progress, **options) as training:
         return _done(training)
 
 
@@ -66,11 +97,7 @@ def resume(run: str | Path, /, **settings: object) -> Path:
     """Go on with a run exactly where it stopped, or, with more `steps`, beyond its end."""
     folder, assignments = Path(run), _assignments(settings)
     family = Run(folder).checkpoint("last").settings.get("family")
-    if family == vectors.FAMILY:
-        return _done(vectors.resumed(Run(folder), assignments))
-    if family == pairs.FAMILY:
-        return _done(pairs.resumed(Run(folder), assignments))
-    return _done(start.resumed(folder, assignments))
+    return _done(WAYS.get(str(family), OF_TEXT).resumed(folder, assignments))
 
 
 def _assignments(settings: dict[str, object]) -> list[str]:

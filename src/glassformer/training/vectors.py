@@ -139,8 +139,9 @@ def begun(
         yield _training(run, Word2Vec(shape), text, train, data)
 
 
-def resumed(run: Run, assignments: Sequence[str] = ()) -> Training:
+def resumed(folder: Path, assignments: Sequence[str] = ()) -> Training:
     """The training of word vectors that stopped in a run folder, exactly where it stopped."""
+    run = Run(folder)
     last = run.checkpoint("last")
     train = config.from_dict(TrainConfig, last.settings["train"])
     data = config.from_dict(WordsConfig, last.settings["data"])
