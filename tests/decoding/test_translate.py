@@ -163,3 +163,41 @@ def test_scores_are_sacrebleus_with_its_signature():
     assert (round(chinese.bleu, 6), round(chinese.chrf, 6), chinese.exact) == (100, 100, 1)
     with pytest.raises(UserError, match="1 translations and 2 references"):
         scores.against(["a"], ["a", "b"])
+
+
+def test_scores_by_length_are_those_of_the_lines_of_that_length():
+    sources = ["a b", "one two three four five six", "a", " ".join("abcdefghij" * 9)]
+    written, references = ["x y z w v", "the cat sat on the mat", "q", "a b c d e"], ["x y z w v"] * 4
+    what, groups = scores.by_length(sources, written, references)
+    assert what == "words"
+    assert [(g.low, g.high, g.n) for g in groups] == [(0, 5, 2), (6, 10, 1), (81, None, 1)]
+    for group, places in zip(groups, ([0, 2], [1], [3]), strict=True):
+        assert group.scores == scores.against(*([side[i] for i in places] for side in (written, references)))
+    assert groups[0].scores.exact == 0.5
+    assert groups[2].scores.bleu < 50
+
+
+@pytest.mark.parametrize(
+    ("sources", "what"),
+    [
+        (["打开 Writer 文档", "字", "保存"], "characters"),
+        (["abc", "d"], "characters"),
+        (["abc", "d e"], "words"),
+        (["ファイル"], "characters"),
+    ],
+)
+def test_length_is_counted_as_the_script_is_written(sources, what):
+    assert scores.by_length(sources, sources, sources)[0] == what
+
+
+def test_a_search_ends_with_as_many_endings_as_the_beam():
+    """END is always the likeliest by far: nothing else is followed to the limit."""
+    model = make()
+    steps = []
+    decode = model.decode
+    model.decode = lambda *given, **options: (steps.append(1), decode(*given, **options))[1]
+    with torch.no_grad():
+        model.head.weight.zero_()
+        model.head.weight[END] = 0.1 * torch.sign(model.embedding.weight.new_ones(6))
+    search(model, SOURCES, START, END, beam=2, alpha=1.0, limit=100)
+    assert len(steps) < 30

@@ -1,6 +1,8 @@
 """Training on pairs: kept, stopped, resumed, and what comes of it; and the verbs."""
 
 import dataclasses
+import json
+import math
 import sys
 
 import pytest
@@ -242,10 +244,55 @@ def test_what_translate_refuses(glassformer, run, run_folder, tmp_path):
         assert (code, out) == (2, ""), words
         assert said in err
         assert err.count("\n") == 1
-    for verb in (("generate", run), ("look", run, "abc"), ("eval", run, tmp_path / "two.txt")):
+    for verb, said in (
+        (("generate", run), "translate"),
+        (("look", run, "abc"), "translate"),
+        (("eval", run, "two.txt"), "line 1 has no TAB; a pair is source<TAB>target"),
+        (("eval", run, "none.tsv"), "none.tsv"),
+    ):
         code, _, err = glassformer(*verb)
         assert code == 2
-        assert "translate" in err
+        assert said in err
+
+
+def test_eval_is_the_mean_over_all_target_tokens(glassformer, run, tmp_path):
+    held = [("abc", "cba"), ("de", "ed"), ("a" * 150, "ab")]  # the last one longer than the context
+    text = "".join(f"{source}\t{target}\n" for source, target in held)
+    (tmp_path / "held.tsv").write_text(text, encoding="utf-8")
+    checkpoint = Run(run).checkpoint()
+    model, tokenizer = checkpoint.translator(), checkpoint.tokenizer()
+    total = n = 0
+    with torch.no_grad():
+        for pair in held:
+            source, target = (tokenizer.encode(side).tolist() for side in pair)
+            logits = model(torch.tensor([source]), None, torch.tensor([[tokenizer.start, *target]]))
+            each = logits[0].log_softmax(-1)
+            total -= sum(float(each[t, token]) for t, token in enumerate([*target, tokenizer.end]))
+            n += len(target) + 1
+    code, out, err = glassformer("eval", run, "held.tsv", "--json")
+    assert code == 0, err
+    told = json.loads(out)
+    assert (told["n_tokens"], told["n_bytes"]) == (n, 7)
+    assert told["loss"] == pytest.approx(total / n, abs=1e-5)
+    assert told["perplexity"] == pytest.approx(math.exp(total / n), rel=1e-4)
+    assert "measured on    10 tokens" in glassformer("eval", run, "held.tsv")[1]
+
+
+def test_a_file_of_pairs_is_sources_and_references(glassformer, run, tmp_path):
+    (tmp_path / "p.tsv").write_text("abc\tcba\n\n" + "de\ted\n" * 2, encoding="utf-8")
+    (tmp_path / "s.txt").write_text("abc\n\nde\nde\n", encoding="utf-8")
+    (tmp_path / "r.txt").write_text("cba\n\ned\ned\n", encoding="utf-8")
+    told = [
+        glassformer("translate", run, sources, "--against", references, "--beam", 2)
+        for sources, references in (("p.tsv", "p.tsv"), ("s.txt", "r.txt"), ("p.tsv", "r.txt"))
+    ]
+    assert told[0] == told[1] == told[2]
+    assert told[0][0] == 0
+    assert "characters of source" in told[0][2]
+    (tmp_path / "p.tsv").write_text("abc\tcba\na\tb\tc\n", encoding="utf-8")
+    code, _, err = glassformer("translate", run, "p.tsv")
+    assert code == 2
+    assert "p.tsv: line 2 has 2 TABs; a pair is source<TAB>target" in err
 
 
 @pytest.mark.slow

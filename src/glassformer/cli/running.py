@@ -128,11 +128,15 @@ def eval(
     TEXT as for `train`. The text is read in non-overlapping windows of the model's context, so that every
     token is predicted once. Bits per byte compares models with different tokenizers.
 
+    For an encoder-decoder, TEXT is a file of pairs; measured are the tokens of the targets, END included. How
+    good its translations are, `translate --against` says.
+
     Word vectors (a run, or a file) are measured with lists instead: of judged word pairs (WordSim-353) or of
     analogies (Google's). What fits what is seen from the files; docs/vectors.md.
     """
     from ..decoding.prepare import int8
-    from ..hub.folder import load_language_model
+    from ..device import choose_device
+    from ..hub.folder import open_folder
     from ..store.vectors import holds_vectors
     from ..terminal import progress, spoken
     from ..training.evaluate import evaluate
@@ -140,7 +144,8 @@ def eval(
     if holds_vectors(run):
         evaluate_vectors(run, [spoken(text) for text in texts], as_json, checkpoint)
         return
-    model, tokenizer = load_language_model(run, checkpoint, device)
+    opened = open_folder(run, checkpoint)
+    model, tokenizer = opened.measurable().to(choose_device(device)), opened.tokenizer()
     if weights == "int8":
         model = int8(model)
     with progress() as advance:
@@ -161,21 +166,14 @@ def eval(
 def info(run: Path, as_json: bool, checkpoint: str) -> None:
     """Show a run's shapes, its parameters by part, and what a token costs."""
     from ..hub.folder import open_folder
-    from ..models.describe import figures, pair_figures, pair_table, table, word_figures, word_table
+    from ..models.describe import figures, table
 
     opened = open_folder(run, checkpoint)
-    words, pairs = opened.family == "word2vec", opened.translates
+    model = opened.any_model()
     if as_json:
-        if words:
-            told = word_figures(opened.word_vectors())
-        else:
-            told = pair_figures(opened.translator()) if pairs else figures(opened.model())
         described = {"folder": str(opened.folder), "family": opened.family, "step": opened.step}
         tokenizer = {"tokenizer": opened.tokenizer().kind}
-        click.echo(json.dumps({**described, **tokenizer, **told}, indent=1))
+        click.echo(json.dumps({**described, **tokenizer, **figures(model)}, indent=1))
         return
     click.echo(f"{opened.folder}: family {opened.family}, tokenizer {opened.tokenizer().kind}")
-    if words:
-        click.echo(word_table(opened.word_vectors()))
-    else:
-        click.echo(pair_table(opened.translator()) if pairs else table(opened.model()))
+    click.echo(table(model))

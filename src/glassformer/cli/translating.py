@@ -31,7 +31,9 @@ from .options import checkpoint_option, device_option
     type=click.IntRange(min=1),
     help="Show so many translations of each text, the best first, with their scores.",
 )
-@click.option("--against", type=click.Path(path_type=Path), help="References, a line each: BLEU and chrF.")
+@click.option(
+    "--against", type=click.Path(path_type=Path), help="References, a line each, or pairs: BLEU and chrF."
+)
 @click.option(
     "--alignment", type=click.Path(path_type=Path), help="A picture of what was read for each token written."
 )
@@ -52,16 +54,20 @@ def translate(
     """Translate a text, or a file line by line, with a run of `train --model transformer` or `seq2seq`.
 
     TEXT that is the name of a file stands for its lines; - for those of standard input. With --n-best a line
-    is the number of the text, the score and a translation, with a TAB between. With --against the
-    translations are measured by sacrebleu, and its signatures say how.
+    is the number of the text, the score and a translation, with a TAB between.
+
+    A file with a TAB in its first line is one of pairs, source<TAB>target: as FILE it stands for its sources,
+    with --against for its targets. What is held against references is measured by sacrebleu, whose signatures
+    say how: BLEU and chrF of all, and by the length of the source.
 
     \b
       glassformer translate runs/numbers "one hundred twenty-three"
       glassformer translate runs/numbers sources.txt -o out.txt --beam 5 --against references.txt
+      glassformer translate runs/numbers pairs.tsv -o out.txt --against pairs.tsv
       glassformer translate runs/numbers "forty-two" --alignment alignment.png
     """
     from .. import output
-    from ..data.parallel import lines, source_ids
+    from ..data.parallel import side, source_ids
     from ..decoding import scores
     from ..decoding.translate import alignment as aligned
     from ..decoding.translate import found, reading_weights
@@ -74,10 +80,10 @@ def translate(
     model, tokenizer = opened.translator().to(choose_device(device)), opened.tokenizer()
     given = read_argument(text)
     is_file = text != "-" and _is_file(spoken(text))
-    texts = lines(Path(text)) if is_file else given.removesuffix("\n").split("\n")
+    texts = side(Path(text), 0) if is_file else given.removesuffix("\n").split("\n")
     if not any(line.strip() for line in texts):
         raise UserError("the text to translate is empty")
-    references = [line.strip() for line in lines(against)] if against is not None else None
+    references = side(against, 1) if against is not None else None
     if references is not None and len(references) != len(texts):
         raise UserError(f"{against} has {len(references)} lines, for {len(texts)} to translate")
     if alignment is not None:
@@ -119,6 +125,12 @@ def translate(
         console.print(f"BLEU   {told.bleu:.2f}  {told.bleu_signature}")
         console.print(f"chrF   {told.chrf:.2f}  {told.chrf_signature}")
         console.print(f"exact  {told.exact:.2%} of {len(references):,}")
+        what, groups = scores.by_length(texts, written, references)
+        console.print(f"{what + ' of source':<20} lines   BLEU   chrF   exact")
+        for group in groups:
+            name = f"{group.low}–{group.high}" if group.high else f"{group.low} or more"
+            figures = f"{group.scores.bleu:6.2f} {group.scores.chrf:6.2f} {group.scores.exact:7.2%}"
+            console.print(f"{name:<20} {group.n:>5,} {figures}")
 
 
 def _is_file(name: str) -> bool:

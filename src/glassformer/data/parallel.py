@@ -104,19 +104,32 @@ def lines(path: Path) -> list[str]:
     return "".join(sources.read(path)).removesuffix("\n").split("\n")
 
 
+def side(path: Path, column: Literal[0, 1]) -> list[str]:
+    """The sources (column 0) or targets (1) of a file of pairs, which has a TAB in its first line; of another
+    file the lines as they are. Empty lines stay, so that two files go together. Raises UserError as `read`
+    does."""
+    if "\t" not in _first_line(path):
+        return [line.strip() for line in lines(path)]
+    numbered = enumerate(lines(path), 1)
+    return [_pair(path, number, line)[column] if line.strip() else "" for number, line in numbered]
+
+
 def _first_line(path: Path) -> str:
     return next((line for line in lines(path) if line.strip()), "")
 
 
 def _tabbed(path: Path) -> Iterator[Pair]:
     for number, line in enumerate(lines(path), 1):
-        if not line.strip():
-            continue
-        parts = line.split("\t")
-        if len(parts) != 2:
-            found = "no TAB" if len(parts) == 1 else f"{len(parts) - 1} TABs"
-            raise UserError(f"{path}: line {number} has {found}; a pair is source<TAB>target")
-        yield _stripped(parts[0], parts[1], f"{path}: line {number}")
+        if line.strip():
+            yield _pair(path, number, line)
+
+
+def _pair(path: Path, number: int, line: str) -> Pair:
+    parts = line.split("\t")
+    if len(parts) != 2:
+        found = "no TAB" if len(parts) == 1 else f"{len(parts) - 1} TABs"
+        raise UserError(f"{path}: line {number} has {found}; a pair is source<TAB>target")
+    return _stripped(parts[0], parts[1], f"{path}: line {number}")
 
 
 def _side_by_side(source: Path, target: Path) -> Iterator[Pair]:
@@ -156,16 +169,16 @@ class Pairs:
         return seen, held_out
 
     def encoded(
-        self, pairs: Sequence[Pair], context: int, advance: Advance = lambda what, done, total: None
+        self, pairs: Sequence[Pair], context: int | None, advance: Advance = lambda what, done, total: None
     ) -> list[Encoded]:
-        """Token ids, without the pairs of which a side, its END included, is longer than `context`. Raises
+        """Token ids, without the pairs of which a side, its END included, is longer than a `context`. Raises
         UserError, with the pair, for characters that the vocabulary lacks."""
         encoded: list[Encoded] = []
         for done, pair in enumerate(pairs):
             if done % _TOLD == 0:
                 advance("encoding pairs", done, len(pairs))
             encoded.append(self._encoded(pair))
-        return [pair for pair in encoded if max(map(len, pair)) < context]
+        return [pair for pair in encoded if context is None or max(map(len, pair)) < context]
 
     def _encoded(self, pair: Pair) -> Encoded:
         try:

@@ -2,13 +2,15 @@
 
 The score of a target y that ends with END is log p(y | source) / |y|^α; |y| counts its tokens, END included,
 and α is the length penalty: 0 compares probabilities, 1 the mean per token. Only targets with END are
-compared, of at most `limit` tokens with it; a text that comes to the limit is ended there. A beam that holds
-every beginning finds the best of all; greedy is a beam of one. What begins a target is never written in it,
-unless it is END.
+compared, of at most `limit` tokens with it; a text that comes to the limit is ended there. A source is done
+once as many of its targets have ended as the beam is wide, or no other could win. A beam that holds every
+beginning finds the best of all; greedy is a beam of one. What begins a target is never written in it, unless
+it is END.
 
 Shapes: b texts, h heads, m source tokens, n target tokens.
 """
 
+import heapq
 from bisect import insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -69,23 +71,25 @@ def search(
     state = model.encode(source.to(device), valid.to(device))
     rows = [_Row(i) for i in range(len(sources))]
     best: list[list[Translation]] = [[] for _ in sources]
+    ended = [0] * len(sources)
     for n in range(1, limit + 1):
         last = torch.tensor([row.ids[-1:] or [start] for row in rows], device=device)
         logits, state = model.decode(last, state)
-        log_p = logits[:, -1].double().log_softmax(-1)
+        log_p = logits[:, -1].log_softmax(-1)
         if start != end:
             log_p[:, start] = float("-inf")
         if n == limit:  # nothing but END is left to write
-            ended = torch.full_like(log_p, float("-inf"))
-            ended[:, end] = log_p[:, end]
-            log_p = ended
+            only = torch.full_like(log_p, float("-inf"))
+            only[:, end] = log_p[:, end]
+            log_p = only
         grown: list[tuple[int, _Row]] = []
-        for here in _by_source(rows):
-            for parent, token, total in _likeliest(rows, here, log_p, beam):
+        for ways in _likeliest(rows, log_p, beam):
+            for total, parent, token in ways:
                 row = rows[parent]
                 if token != end:
                     grown.append((parent, _Row(row.source, [*row.ids, token], total)))
                     continue
+                ended[row.source] += 1
                 ended_so = Translation(row.ids, total, total / n**alpha)
                 insort(best[row.source], ended_so, key=lambda translation: -translation.score)
                 del best[row.source][n_best:]
@@ -93,7 +97,8 @@ def search(
         grown = [
             (parent, row)
             for parent, row in grown
-            if len(best[row.source]) < n_best or row.log_p / limit**alpha > best[row.source][-1].score
+            if ended[row.source] < beam
+            and (len(best[row.source]) < n_best or row.log_p / limit**alpha > best[row.source][-1].score)
         ]
         if not grown:
             break
@@ -104,27 +109,20 @@ def search(
     return best
 
 
-def _by_source(rows: Sequence[_Row]) -> list[list[int]]:
-    """The places of the rows of each source."""
-    places: dict[int, list[int]] = {}
-    for i, row in enumerate(rows):
-        places.setdefault(row.source, []).append(i)
-    return list(places.values())
-
-
-def _likeliest(
-    rows: Sequence[_Row], here: list[int], log_p: Tensor, beam: int
-) -> list[tuple[int, int, float]]:
-    """The `beam` likeliest ways on for one source: (row, token, log p of all)."""
-    before = torch.tensor([rows[i].log_p for i in here], dtype=log_p.dtype, device=log_p.device)
-    totals = (log_p[here] + before[:, None]).flatten()
-    found = totals.topk(min(beam, len(totals)))
-    size = log_p.shape[1]
-    return [
-        (here[at // size], at % size, total)
-        for at, total in zip(found.indices.tolist(), found.values.tolist(), strict=True)
-        if total > float("-inf")
-    ]
+def _likeliest(rows: Sequence[_Row], log_p: Tensor, beam: int) -> list[list[tuple[float, int, int]]]:
+    """For each source the `beam` likeliest ways on, (log p of all, row, token): they are among those of its
+    rows."""
+    found = log_p.topk(min(beam, log_p.shape[1]))
+    ways: dict[int, list[tuple[float, int, int]]] = {}
+    for i, (row, values, tokens) in enumerate(
+        zip(rows, found.values.tolist(), found.indices.tolist(), strict=True)
+    ):
+        ways.setdefault(row.source, []).extend(
+            (row.log_p + value, i, token)
+            for value, token in zip(values, tokens, strict=True)
+            if value > float("-inf")
+        )
+    return [heapq.nlargest(beam, some, key=lambda way: way[0]) for some in ways.values()]
 
 
 def translate(

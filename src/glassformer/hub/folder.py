@@ -11,7 +11,7 @@ from ..data.library import LibraryTokenizer
 from ..data.tokenizers import Tokenizer
 from ..device import choose_device
 from ..errors import UserError
-from ..models import LanguageModel, Model
+from ..models import LanguageModel
 from ..store import tensors
 from ..store.run import Checkpoint, Run
 from . import bert, gpt2, llama, roles, weights
@@ -69,8 +69,8 @@ class Published(Checkpoint):
     theirs: Settings
     weights: dict[str, Tensor]
 
-    def model(self, changed: Any = None) -> Model:
-        model: Model = self._empty(changed)
+    def any_model(self, changed: Any = None) -> Any:
+        model = self._empty(changed)
         tensors.fill(model, self.source.names.inward(self.weights, model, self.folder), self.folder)
         return model.eval()
 

@@ -1,24 +1,44 @@
 """A model in words and numbers, for `glassformer info`."""
 
 from collections import Counter
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from .bert import Bert
 from .cost import cost
 from .language import LanguageModel
+from .seq2seq import Seq2Seq
+from .transformer import Transformer
 from .translator import Translator
 from .word2vec import Word2Vec
 
 
-def figures(model: LanguageModel | Bert) -> dict[str, Any]:
-    """The same for programs: config, parameters by part, FLOP and bytes per token."""
+def figures(model: Any) -> dict[str, Any]:
+    """What is known of a model, for programs: config, parameters by part, and what its family has beside."""
+    return DESCRIBED.get(type(model), _OF_TEXT).figures(model)
+
+
+def table(model: Any) -> str:
+    """The same as plain lines, for people."""
+    return DESCRIBED.get(type(model), _OF_TEXT).table(model)
+
+
+@dataclass(frozen=True)
+class Described:
+    """How the models of a class are told of."""
+
+    figures: Callable[[Any], dict[str, Any]]
+    table: Callable[[Any], str]
+
+
+def _text_figures(model: LanguageModel | Bert) -> dict[str, Any]:
     config: Any = model.config
     return {"config": asdict(config), **asdict(cost(model))}
 
 
-def table(model: LanguageModel | Bert) -> str:
-    """Config, parameters by part and by name, cost per token, as plain lines."""
+def _text_table(model: LanguageModel | Bert) -> str:
+    """Config, parameters by part and by name, cost per token."""
     c: Any = model.config
     costs, writes = cost(model), isinstance(model, LanguageModel)
     lines = ["", "settings"]
@@ -55,34 +75,25 @@ def table(model: LanguageModel | Bert) -> str:
     return "\n".join(lines)
 
 
-def word_figures(model: Word2Vec) -> dict[str, Any]:
-    """As `figures`, for word vectors."""
+def _word_figures(model: Word2Vec) -> dict[str, Any]:
     counts = {"vectors": model.embedding.weight.numel(), "as contexts": model.contexts.weight.numel()}
     return {"config": asdict(model.config), "parameters": counts}
 
 
-def word_table(model: Word2Vec) -> str:
-    """As `table`, for word vectors."""
-    return _by_part(word_figures(model))
-
-
-def pair_figures(model: Translator) -> dict[str, Any]:
-    """As `figures`, for an encoder-decoder; a tied head counts as embedding."""
+def _pair_figures(model: Translator) -> dict[str, Any]:
+    """A tied head counts as embedding."""
     counts = Counter[str]()
     for name, parameter in model.named_parameters():
         counts[name.partition(".")[0]] += parameter.numel()
     return {"config": asdict(model.config), "parameters": dict(counts)}
 
 
-def pair_table(model: Translator) -> str:
-    """As `table`, for an encoder-decoder."""
-    return _by_part(pair_figures(model))
-
-
-def _by_part(told: dict[str, Any]) -> str:
+def _by_part(model: Any) -> str:
+    told = figures(model)
     lines = ["", "settings", *(f"  {key:<16} {value}" for key, value in told["config"].items())]
     lines += ["", "parameters by part"]
     lines += [f"  {part:<16} {count:>14,}" for part, count in told["parameters"].items()]
+    lines += [f"  {'all':<16} {sum(told['parameters'].values()):>14,}"]
     return "\n".join(lines)
 
 
@@ -92,3 +103,12 @@ def _big(number: float) -> str:
             return f"{number:.1f} {unit}"
         number /= 1000
     return f"{number:.1f} T"
+
+
+_OF_TEXT = Described(_text_figures, _text_table)
+DESCRIBED: dict[type[Any], Described] = {
+    Seq2Seq: Described(_pair_figures, _by_part),
+    Transformer: Described(_pair_figures, _by_part),
+    Word2Vec: Described(_word_figures, _by_part),
+}
+"""By class; any other reads a text."""

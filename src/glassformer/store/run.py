@@ -71,29 +71,31 @@ class Checkpoint:
         """The model with its weights, in evaluation mode, on the CPU; with a config of the same shape
         in place of its own, if given. Of which class it is, the folder decides."""
         self.require_text_model()
-        model: Model = self._filled(changed)
+        model: Model = self.any_model(changed)
         return model
+
+    def any_model(self, changed: Any = None) -> Any:
+        """The model of whatever family, as `model` gives those that read a text."""
+        model = self._empty(changed)
+        tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
+        return model.eval()
 
     def word_vectors(self) -> Word2Vec:
         """The two tables of a run of word vectors. Raises UserError for any other run."""
         if self.family != "word2vec":
             raise UserError(f"{self.folder} holds no word vectors; train --model word2vec makes some")
-        model: Word2Vec = self._filled()
+        model: Word2Vec = self.any_model()
         return model
 
     def translator(self, changed: Any = None) -> Translator:
         """The encoder-decoder of a run of pairs, as `model` gives others. Raises UserError for any other
         run."""
         self.require_translator()
-        model: Translator = self._filled(changed)
+        model: Translator = self.any_model(changed)
         return model
 
-    @property
-    def translates(self) -> bool:
-        """Whether the model reads one text to write another."""
-        return issubclass(FAMILIES[self.family][1], Translator)
-
     def require_translator(self) -> None:
+        """Raise UserError for what does not read one text to write another."""
         if not self.translates:
             raise UserError(
                 f"{self.folder} translates nothing; train --model transformer, or seq2seq, makes what does"
@@ -118,15 +120,22 @@ class Checkpoint:
         """Whether the model has a next token to tell."""
         return issubclass(FAMILIES[self.family][1], LanguageModel)
 
+    @property
+    def translates(self) -> bool:
+        """Whether the model reads one text to write another."""
+        return issubclass(FAMILIES[self.family][1], Translator)
+
+    def measurable(self) -> Any:
+        """The model, if it is one whose tokens can be rated: those of a text, or of a target; UserError for
+        an encoder and for word vectors."""
+        if not self.translates:
+            self.require_language_model()
+        return self.any_model()
+
     def require_language_model(self) -> None:
         self.require_text_model()
         if not self.predicts:
             raise UserError(f"{self.folder} is an encoder: it reads a text, but has no next token to write")
-
-    def _filled(self, changed: Any = None) -> Any:
-        model = self._empty(changed)
-        tensors.fill(model, tensors.read(self.folder / MODEL), self.folder / MODEL)
-        return model.eval()
 
     def _empty(self, changed: Any = None) -> Any:
         """The model without values: first ones would be drawn for nothing, which takes seconds."""
