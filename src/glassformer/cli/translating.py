@@ -51,7 +51,9 @@ def translate(
     checkpoint: str,
     device: str,
 ) -> None:
-    """Translate a text, or a file line by line, with a run of `train --model transformer` or `seq2seq`.
+    """Translate a text, or a file line by line.
+
+    RUN is one of `train --model transformer` or `seq2seq`, or a published T5 or Marian.
 
     TEXT that is the name of a file stands for its lines; - for those of standard input. With --n-best a line
     is the number of the text, the score and a translation, with a TAB between.
@@ -73,10 +75,10 @@ def translate(
     from ..decoding.translate import found, reading_weights
     from ..device import choose_device
     from ..glass.alignment import draw, require_format
-    from ..store.run import Run
+    from ..hub.folder import open_folder
     from ..terminal import console, progress, read_argument, spoken
 
-    opened = Run(run).checkpoint(checkpoint)
+    opened = open_folder(run, checkpoint)
     model, tokenizer = opened.translator().to(choose_device(device)), opened.tokenizer()
     given = read_argument(text)
     is_file = text != "-" and _is_file(spoken(text))

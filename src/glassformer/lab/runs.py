@@ -145,6 +145,7 @@ class Models:
 
     def _load(self, name: str, path: Path, stamp: Stamp) -> Opened:
         checkpoint = open_folder(path)
+        checkpoint.require_text_model()
         model, tokenizer = checkpoint.load(self.device)
         return Opened(name, stamp, checkpoint.step, model, tokenizer)
 

@@ -10,6 +10,7 @@ from .language import LanguageConfig, LanguageModel
 from .llama import Llama, LlamaConfig
 from .recurrent import RecurrentConfig, RecurrentLM
 from .seq2seq import Seq2Seq, Seq2SeqConfig
+from .t5 import T5, T5Config
 from .transformer import Transformer, TransformerConfig
 from .translator import Translator
 from .word2vec import Word2Vec, Word2VecConfig
@@ -24,6 +25,7 @@ FAMILIES: dict[str, tuple[type[Any], type[Any]]] = {
     "recurrent": (RecurrentConfig, RecurrentLM),
     "seq2seq": (Seq2SeqConfig, Seq2Seq),
     "transformer": (TransformerConfig, Transformer),
+    "t5": (T5Config, T5),
     "word2vec": (Word2VecConfig, Word2Vec),
 }
 
@@ -45,6 +47,8 @@ __all__ = [
     "RecurrentLM",
     "Seq2Seq",
     "Seq2SeqConfig",
+    "T5",
+    "T5Config",
     "Transformer",
     "TransformerConfig",
     "Translator",

@@ -9,6 +9,7 @@ from .bert import Bert
 from .cost import cost
 from .language import LanguageModel
 from .seq2seq import Seq2Seq
+from .t5 import T5
 from .transformer import Transformer
 from .translator import Translator
 from .word2vec import Word2Vec
@@ -109,6 +110,7 @@ _OF_TEXT = Described(_text_figures, _text_table)
 DESCRIBED: dict[type[Any], Described] = {
     Seq2Seq: Described(_pair_figures, _by_part),
     Transformer: Described(_pair_figures, _by_part),
+    T5: Described(_pair_figures, _by_part),
     Word2Vec: Described(_word_figures, _by_part),
 }
 """By class; any other reads a text."""

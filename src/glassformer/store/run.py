@@ -156,8 +156,9 @@ class Checkpoint:
         return tokenizer
 
     def load(self, device: str = "auto") -> tuple[Any, Tokenizer]:
-        """The model on a device, and its tokenizer."""
-        return self.model().to(choose_device(device)), self.tokenizer()
+        """The model on a device, and its tokenizer. Raises UserError for word vectors."""
+        model = self.translator() if self.translates else self.model()
+        return model.to(choose_device(device)), self.tokenizer()
 
     def training_tensors(self) -> dict[str, Tensor]:
         return tensors.read(self.folder / TRAINING)
