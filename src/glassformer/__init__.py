@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .decoding.prepare import int8
     from .decoding.samplers import Sampler
     from .decoding.text import generate, generate_batch, stream
+    from .decoding.translate import translate
     from .errors import UserError
     from .glass.compare import compare, lens
     from .glass.effect import effect
@@ -47,6 +48,7 @@ _HOMES = {
     "stream": "decoding.text",
     "trace": "glass.trace",
     "train": "training.train",
+    "translate": "decoding.translate",
     "word_vectors": "store.vectors",
 }
 
@@ -71,6 +73,7 @@ __all__ = [
     "stream",
     "trace",
     "train",
+    "translate",
     "word_vectors",
 ]
 

@@ -6,9 +6,11 @@ import math
 import pytest
 import torch
 
+import glassformer
 from glassformer import UserError
+from glassformer.data.tokenizers import CharTokenizer
 from glassformer.decoding import scores
-from glassformer.decoding.translate import alignment, search
+from glassformer.decoding.translate import alignment, search, translate
 from glassformer.glass.trace import Recorder
 from glassformer.models import Seq2Seq, Seq2SeqConfig, Transformer, TransformerConfig
 
@@ -146,6 +148,21 @@ def test_what_cannot_be_searched_is_refused():
             search(make(), SOURCES, START, END, **wrong)
     with pytest.raises(UserError, match="a beam of 2 finds 1 to 2 best, not 3: take a wider beam"):
         search(make(), SOURCES, START, END, beam=2, n_best=3)
+
+
+def test_one_text_or_several_from_python():
+    tokenizer = CharTokenizer("abc")
+    assert glassformer.translate is translate
+    model = make()
+    [first, empty] = translate(model, tokenizer, ["abc", ""], beam=2)
+    assert translate(model, tokenizer, "abc", beam=2) == first
+    [[expected]] = search(model, [tokenizer.encode("abc").tolist()], START, END, beam=2)
+    assert first == tokenizer.decode(expected.ids)
+    assert empty == ""
+    with pytest.raises(UserError, match="translates nothing"):
+        translate(torch.nn.Linear(1, 1), tokenizer, "abc")
+    with pytest.raises(UserError, match=r"text 2: the vocabulary of 3 characters lacks 'z'"):
+        translate(model, tokenizer, ["a", "z"])
 
 
 def test_scores_are_sacrebleus_with_its_signature():

@@ -239,6 +239,7 @@ def test_what_translate_refuses(glassformer, run, run_folder, tmp_path):
         ((run, "abc", "--alignment", "a.gif"), "name the picture .png, .svg or .pdf"),
         ((run_folder, "abc"), "translates nothing"),
         ((tmp_path / "none", "abc"), "no such run folder"),
+        ((run, "missing.tsv"), "missing.tsv: no such file"),
     ):
         code, out, err = glassformer("translate", *words)
         assert (code, out) == (2, ""), words
@@ -246,7 +247,16 @@ def test_what_translate_refuses(glassformer, run, run_folder, tmp_path):
         assert err.count("\n") == 1
     for verb, said in (
         (("generate", run), "translate"),
-        (("look", run, "abc"), "translate"),
+        (("look", run, "abc", "--generate", 3), "translate"),
+        (("look", run, "abc", "--npz", "w.npz"), "it has no heads, and so no weights to save"),
+        (("look", run, "abc", "--head", 0), "no heads to choose"),
+        (("look", run, "abc", "--proof", "0.0.0.0"), "no heads to choose"),
+        (("look", run, "abc", "--layer", 0), "no heads to choose"),
+        (("look", run, "abc", "--beside-text", "a"), "no heads to choose"),
+        (("look", run, "xyz"), "lacks"),
+        (("look", run, ""), "empty"),
+        (("look", run_folder, "cat", "--target", "a"), "only an encoder-decoder"),
+        (("effect", run, "abc"), "translate"),
         (("eval", run, "two.txt"), "line 1 has no TAB; a pair is source<TAB>target"),
         (("eval", run, "none.tsv"), "none.tsv"),
     ):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import gensim
+import numpy as np
 import pytest
 import torch
 from gensim.models import KeyedVectors
@@ -15,6 +16,7 @@ from gensim.models import KeyedVectors
 from conftest import Silent
 from glassformer import UserError
 from glassformer.__main__ import main
+from glassformer.data.vectors import write
 from glassformer.store import tensors
 from glassformer.store.run import Run
 from glassformer.store.vectors import word_vectors
@@ -280,3 +282,30 @@ def test_a_damaged_run_is_one_line(command: Command, text: Path, tmp_path: Path)
     code, _, err = command("neighbours", "run", "猫")
     assert code == 2
     assert "they do not belong together" in err
+
+
+@pytest.mark.parametrize("name", ["king.txt", "king.bin"])
+def test_a_file_of_vectors_becomes_a_run(command: Command, tmp_path: Path, name: str) -> None:
+    words, numbers = ["King", "queen", "apple"], np.array([[1, 0.1], [0.9, 0.2], [-1, 3]], np.float32)
+    write(tmp_path / name, words, numbers)
+    code, out, err = command("import", name, "kings")
+    assert (code, out) == (0, "kings\n"), err
+    space = word_vectors(tmp_path / "kings")
+    assert space.words == words
+    assert np.array_equal(space.vectors, numbers)
+    for verb in (["neighbours", "FROM", "King"], ["analogy", "FROM", "King", "queen", "apple"]):
+        told = [command(*(given if word == "FROM" else word for word in verb)) for given in (name, "kings")]
+        assert told[0] == told[1]
+        assert told[0][0] == 0
+    for words, said in (
+        (["import", name, "kings"], "kings"),
+        (["import", "missing.txt", "new"], "missing.txt"),
+        (["train", "--resume", "kings"], "kings was imported, not trained: there is nothing to resume"),
+    ):
+        code, _, err = command(*words)
+        assert code == 2
+        assert said in err
+        assert err.count("\n") == 1
+    (tmp_path / "bad.txt").write_text("hello world\n", encoding="utf-8")
+    assert "holds no word vectors" in command("import", "bad.txt", "new")[2]
+    assert not (tmp_path / "new").exists()

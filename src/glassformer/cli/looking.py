@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 @click.option(
     "--generate", type=click.IntRange(min=0), default=0, help="Let the model write so many tokens on first."
 )
+@click.option("--target", help="What a translator is to have written.  [default: its own translation]")
 @click.option("--npz", type=click.Path(dir_okay=False, path_type=Path), help="Save all weights to this file.")
 @click.option("--beside-run", type=click.Path(path_type=Path), help="Show this run in a second column.")
 @click.option("--beside-text", help="Show this text in a second column.")
@@ -53,6 +54,7 @@ def look(
     head: int | None,
     proof: str | None,
     generate: int,
+    target: str | None,
     npz: Path | None,
     beside_run: Path | None,
     beside_text: str | None,
@@ -69,7 +71,8 @@ def look(
     each token and each layer. In English and Chinese. Where scripts run, any head can be chosen.
 
     RUN may be an encoder, which reads a text but expects no next token; or a recurrent network, whose page
-    shows gates and states over time, of --layer in numbers. With any of the --beside options the
+    shows gates and states over time, of --layer in numbers; or an encoder-decoder, whose page shows what it
+    read of TEXT for each token of its translation, or of --target. With any of the --beside options the
     page has a second column, which takes what they leave out from the first; --npz and the printed proof are
     of the first.
     """
@@ -78,7 +81,7 @@ def look(
     from ..glass.report import write_npz
     from ..glass.trace import require_attention
     from ..output import prepare, write_text
-    from ..terminal import language, open_in_browser, read_argument
+    from ..terminal import language, open_in_browser, read_argument, spoken
 
     prepare(output, npz)
     edge = None
@@ -108,6 +111,7 @@ def look(
         step=first.step,
         name=first.name,
         beside=beside,
+        target=None if target is None else spoken(target),
         language=lang or language(),
     )
     write_text(output, page)
@@ -130,7 +134,7 @@ def _subject(run: Path, checkpoint: str, device: str, *, writes: bool) -> "Subje
     from ..hub.folder import open_folder
 
     opened = open_folder(run, checkpoint)
-    model = opened.language_model() if writes else opened.model()
+    model = opened.language_model() if writes else opened.reader()
     return Subject(model.to(choose_device(device)), opened.tokenizer(), "", step=opened.step, name=str(run))
 
 

@@ -82,6 +82,8 @@ def translate(
     model, tokenizer = opened.translator().to(choose_device(device)), opened.tokenizer()
     given = read_argument(text)
     is_file = text != "-" and _is_file(spoken(text))
+    if not is_file and len(given.split()) == 1 and given.endswith((".txt", ".tsv")):
+        raise UserError(f"{given}: no such file")
     texts = side(Path(text), 0) if is_file else given.removesuffix("\n").split("\n")
     if not any(line.strip() for line in texts):
         raise UserError("the text to translate is empty")

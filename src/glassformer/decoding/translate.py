@@ -14,6 +14,7 @@ import heapq
 from bisect import insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 import torch
 from torch import Tensor
@@ -125,19 +126,30 @@ def _likeliest(rows: Sequence[_Row], log_p: Tensor, beam: int) -> list[list[tupl
     return [heapq.nlargest(beam, some, key=lambda way: way[0]) for some in ways.values()]
 
 
+@overload
+def translate(  # type: ignore[overload-overlap]  # a str is a sequence of str as well
+    model: Translator, tokenizer: Tokenizer, texts: str, *, beam: int = 1, alpha: float = 1.0
+) -> str: ...
+@overload
+def translate(
+    model: Translator, tokenizer: Tokenizer, texts: Sequence[str], *, beam: int = 1, alpha: float = 1.0
+) -> list[str]: ...
 def translate(
     model: Translator,
     tokenizer: Tokenizer,
-    texts: Sequence[str],
+    texts: str | Sequence[str],
     *,
     beam: int = 1,
     alpha: float = 1.0,
-    advance: Callable[[str, int, int], None] = lambda what, done, total: None,
-    each: str = "text",
-) -> list[str]:
-    """The translation of each text, in order; of an empty one, nothing. Raises UserError as `found` does."""
-    written = found(model, tokenizer, texts, beam=beam, alpha=alpha, advance=advance, each=each)
-    return [tokenizer.decode(best.ids) for best, *_ in written]
+) -> str | list[str]:
+    """The translation of a text, or of each of several, in order; of an empty one, nothing. `beam` and
+    `alpha` as for `search`. Raises UserError as `found` does, and for a model that translates nothing."""
+    if not isinstance(model, Translator):
+        raise UserError("the model translates nothing; train --model transformer, or seq2seq, makes one")
+    several = [texts] if isinstance(texts, str) else texts
+    written = found(model, tokenizer, several, beam=beam, alpha=alpha)
+    decoded = [tokenizer.decode(best.ids) for best, *_ in written]
+    return decoded[0] if isinstance(texts, str) else decoded
 
 
 def found(

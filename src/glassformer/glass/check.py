@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..errors import UserError
-from ..models import Model, RecurrentLM
+from ..models import Model, RecurrentLM, Translator
 from ..nn.recurrent import INSIDE
 from .edits import Edit, noop
 from .trace import Trace, rows, trace
@@ -47,7 +47,7 @@ def check(model: Model, tokens: Tensor | Sequence[int], names: Sequence[str] = (
             raise UserError(f"self-check: the gate {name} has values that are not between 0 and 1; {DAMAGED}")
     for layer in () if recurrent else range(len(model.blocks)):
         weights, allowed = (traced[f"blocks.{layer}.attention.{name}"] for name in ("weights", "mask"))
-        _check_rows(layer, weights, allowed)
+        _check_rows(f"layer {layer}", weights, allowed)
     plain = trace(model, ids, result)[result]
     if not torch.isfinite(plain).all():
         raise UserError(f"self-check: the model gives {RESULTS[result]} that are no numbers; {DAMAGED}")
@@ -64,15 +64,38 @@ def check(model: Model, tokens: Tensor | Sequence[int], names: Sequence[str] = (
     return traced
 
 
-def _check_rows(layer: int, weights: Tensor, allowed: Tensor) -> None:
+def check_pair(model: Translator, source: Sequence[int], inputs: Sequence[int]) -> Trace:
+    """The traced pass of an encoder-decoder over one source and what its decoder reads, checked as `check`
+    does; raises UserError as it does."""
+
+    def run(names: str, edits: Sequence[Edit] = ()) -> Trace:
+        return trace(model, source, names, target=inputs, edits=edits)
+
+    traced = run("*")
+    plain = run("logits")["logits"]
+    if not torch.isfinite(plain).all():
+        raise UserError(f"self-check: the model gives {RESULTS['logits']} that are no numbers; {DAMAGED}")
+    if not torch.equal(plain, run("logits")["logits"]):
+        raise UserError("self-check: two passes over the same text differ; something random is still on")
+    if model.attention is not None:
+        weights = traced["attention.weights"]
+        _check_rows("the attention", weights, torch.ones_like(weights, dtype=torch.bool))
+    edits = [Edit(name, Tensor.clone, f"copy {name}") for name in traced if name != "logits"]
+    tolerance = TOLERANCE[plain.dtype]
+    _check_same("logits", "a traced pass", traced["logits"], plain, tolerance)
+    _check_same("logits", "an edit that changes nothing", run("logits", edits)["logits"], plain, tolerance)
+    return traced
+
+
+def _check_rows(where: str, weights: Tensor, allowed: Tensor) -> None:
     if not torch.isfinite(weights).all():
-        raise UserError(f"self-check: layer {layer} has attention weights that are no numbers; {DAMAGED}")
+        raise UserError(f"self-check: {where} has attention weights that are no numbers; {DAMAGED}")
     if (weights[~allowed] != 0).any():
-        raise UserError(f"self-check: layer {layer} gives weight to keys that its mask forbids")
+        raise UserError(f"self-check: {where} gives weight to keys that its mask forbids")
     expected = allowed.any(-1).to(weights.dtype)
     error = float((weights.sum(-1) - expected).abs().max())
     if error > TOLERANCE[weights.dtype]:
-        raise UserError(f"self-check: a row of weights in layer {layer} misses its sum by {error:.2g}")
+        raise UserError(f"self-check: a row of weights in {where} misses its sum by {error:.2g}")
 
 
 def _check_same(result: str, what: str, ours: Tensor, plain: Tensor, tolerance: float) -> None:

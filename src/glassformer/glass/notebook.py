@@ -37,6 +37,8 @@ def html(traced: Trace) -> str:
 
 
 def _maps(name: str, weights_bhnm: Tensor) -> list[str]:
+    if weights_bhnm.dim() == 3:  # (b, n, m), of an encoder-decoder: one row of weights a step
+        return [_HEAD.format(picture=picture(weights_bhnm[0]), name=escape(name), caption="alignment")]
     layer = name.split(".")[1]
     return [
         _HEAD.format(picture=picture(weights_nm), name=escape(f"{name} {head}"), caption=f"L{layer} H{head}")

@@ -15,8 +15,8 @@ from markupsafe import Markup
 
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import LanguageModel, Model, RecurrentLM
-from . import over_time, proof, sections
+from ..models import LanguageModel, Model, RecurrentLM, Translator
+from . import over_time, proof, sections, translation
 from .check import check
 from .pictures import MAP_SIZE, bits, floats, grey, picture
 from .report import signed
@@ -41,7 +41,7 @@ class Subject:
     """A model and the text that it reads. `written` is what the model itself wrote after the text; it is
     looked at as well, and marked. `step` is that of its checkpoint, `name` how the page names it."""
 
-    model: Model
+    model: Any
     tokenizer: Tokenizer
     text: str
     written: str = ""
@@ -74,7 +74,7 @@ class _View:
 
 
 def look(
-    model: Model,
+    model: Model | Translator,
     tokenizer: Tokenizer,
     text: str,
     *,
@@ -85,13 +85,16 @@ def look(
     step: int = 0,
     name: str = "",
     beside: Subject | None = None,
+    target: str | None = None,
     language: Language = "en",
 ) -> str:
     """The page for one text, as HTML, or for two side by side. `layer` and `head` choose the head that is
     shown in numbers, `edge` (query, key) the weight that is proved; for `written`, `step` and `name` see
     `Subject`. `beside` is shown with the same head and edge where it has them.
 
-    A recurrent model has a page of its own: gates and states over time, those of `layer` in numbers.
+    A recurrent model has a page of its own: gates and states over time, those of `layer` in numbers. So has
+    an encoder-decoder: what it reads of the text for each token of `target`, by default of its own greedy
+    translation.
 
     A text beyond a decoder's context is cut to its last tokens, and the page says so. Nothing is shown
     that fails the self-check (see `check`). Raises UserError for an empty text, one beyond an encoder's
@@ -102,6 +105,12 @@ def look(
         raise UserError(
             f"the page does not speak {language!r}; its languages are {', '.join(get_args(Language))}"
         )
+    if target is not None and not isinstance(model, Translator):
+        raise UserError("only an encoder-decoder reads a text beside a target")
+    if isinstance(model, Translator):
+        if written or any(choice is not None for choice in (layer, head, edge, beside)):
+            raise UserError("an encoder-decoder has no heads to choose; its page shows a text and a --target")
+        return _translation(Subject(model, tokenizer, text, "", step, name), target, language)
     if isinstance(model, RecurrentLM):
         if head is not None or edge is not None or beside is not None:
             raise UserError(
@@ -165,6 +174,30 @@ def _over_time(subject: Subject, layer: int | None, language: Language) -> str:
             tell=over_time.tell,
             subject=subject,
             n_parameters=f"{sum(p.numel() for p in model.parameters()):,}",
+            cut_characters=any(_PART.search(label.text) for label in labels),
+            stray_bytes=any(label.stray for label in labels),
+            special=next((label for label in labels if label.special), None),
+            **values,
+        )
+    )
+
+
+def _translation(subject: Subject, target: str | None, language: Language) -> str:
+    """The page of an encoder-decoder."""
+    values = translation.values(subject.model, subject.tokenizer, subject.text, target)
+    labels: list[Label] = [*values["source"], *values["target"]]
+    return (
+        _environment()
+        .get_template("translation.html")
+        .render(
+            language=language,
+            title=_title(subject),
+            mark=blake2s(
+                f"{subject.text}\n{target}".encode(errors="surrogatepass"), digest_size=4
+            ).hexdigest(),
+            tell=translation.tell,
+            subject=subject,
+            n_parameters=f"{sum(p.numel() for p in subject.model.parameters()):,}",
             cut_characters=any(_PART.search(label.text) for label in labels),
             stray_bytes=any(label.stray for label in labels),
             special=next((label for label in labels if label.special), None),

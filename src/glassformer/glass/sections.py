@@ -146,13 +146,19 @@ def _number(weight: float) -> str:
 
 
 def predictions(
-    traced: Trace, tokenizer: Tokenizer, shown: Sequence[int], labels: list[Label], first: int
+    traced: Trace,
+    tokenizer: Tokenizer,
+    shown: Sequence[int],
+    labels: list[Label],
+    first: int,
+    then: int | None = None,
 ) -> list[Prediction]:
+    """After each of the tokens `shown` from `first` on; after the last one comes `then`, if anything."""
     result = []
     probability_nV = traced.probabilities[0, :, : tokenizer.vocab_size]
     for i in range(first, len(shown)):
         probability_V = probability_nV[i]
-        following = shown[i + 1] if i + 1 < len(shown) else None
+        following = shown[i + 1] if i + 1 < len(shown) else then
         top = probability_V.topk(min(TOP, len(probability_V)))
         result.append(
             Prediction(
@@ -162,7 +168,11 @@ def predictions(
                     Guess(name(tokenizer, int(token)), float(p), int(token) == following)
                     for p, token in zip(top.values, top.indices, strict=True)
                 ],
-                actual=None if following is None else labels[i + 1],
+                actual=labels[i + 1]
+                if i + 1 < len(shown)
+                else None
+                if then is None
+                else name(tokenizer, then),
                 probability=0.0 if following is None else float(probability_V[following]),
                 rank=0 if following is None else int((probability_V > probability_V[following]).sum()) + 1,
             )

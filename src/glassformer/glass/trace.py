@@ -15,7 +15,7 @@ from torch import Tensor
 from ..data.library import LibraryTokenizer
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError, unknown
-from ..models import Decoder, LanguageModel, Model
+from ..models import Decoder, LanguageModel, Model, Translator
 from ..nn.attention import WEIGHT_NAMES
 from ..nn.recurrent import INSIDE
 from .edits import Chain, Edit, Editor
@@ -54,7 +54,7 @@ class Trace(Mapping[str, Tensor]):
 
     `attention` names the path that attention, or recurrence, took: "reference" if scores, weights or gates
     were asked for, which a fused kernel never shows, else "fused"; the two agree to rounding. `edits` are
-    those of the pass. `model` is a `models.Model`.
+    those of the pass. `model` is a `models.Model`, or an encoder-decoder, with its inputs as `target`.
     """
 
     model: Any = field(repr=False)
@@ -62,6 +62,7 @@ class Trace(Mapping[str, Tensor]):
     tensors: dict[str, Tensor] = field(repr=False)
     attention: str
     edits: tuple[Edit, ...] = ()
+    target: Tensor | None = None
 
     def __getitem__(self, name: str) -> Tensor:
         try:
@@ -132,17 +133,21 @@ def require_decoder(model: Model) -> Decoder:
 
 
 def _require_next_token(model: Model) -> None:
+    if isinstance(model, Translator):
+        raise UserError("the model is an encoder-decoder, which is not measured edge by edge")
     if not isinstance(model, LanguageModel):
         raise UserError("the model is an encoder: it reads a text, but has no next token to measure")
 
 
-def require_attention(model: Model, what: str) -> None:
-    """Raise UserError for a recurrent model, which has none of `what`."""
+def require_attention(model: Model | Translator, what: str) -> None:
+    """Raise UserError for a recurrent model or an encoder-decoder, which has none of `what`."""
+    if isinstance(model, Translator):
+        raise UserError(f"the model is a recurrent encoder-decoder: it has no heads, and so no {what}")
     if isinstance(model, LanguageModel) and not isinstance(model, Decoder):
         raise UserError(f"the model is recurrent: it has no attention, and so no {what}")
 
 
-def rows(model: Model, tokens: Tensor | Sequence[int]) -> Tensor:
+def rows(model: Model | Translator, tokens: Tensor | Sequence[int]) -> Tensor:
     """Ids of one text (n,) or of several (b, n) as (b, n) on the model's device.
 
     Raises ValueError for what is no id of the model."""
@@ -161,7 +166,7 @@ def rows(model: Model, tokens: Tensor | Sequence[int]) -> Tensor:
 
 
 @contextmanager
-def at_rest(model: Model) -> Iterator[None]:
+def at_rest(model: Model | Translator) -> Iterator[None]:
     """Without dropout or gradient; the model's mode is given back after."""
     was_training = model.training
     model.eval()
@@ -173,18 +178,21 @@ def at_rest(model: Model) -> Iterator[None]:
 
 
 def trace(
-    model: Model,
+    model: Model | Translator,
     tokens: Tensor | Sequence[int],
     names: str | Sequence[str] = "*",
     *,
     edits: Sequence[Edit] = (),
+    target: Tensor | Sequence[int] | None = None,
 ) -> Trace:
     """Run the model once, without dropout or gradient, and record the tensors called `names`.
 
     `tokens`: ids of one text (n,), or a batch (b, n). `names`: full names or patterns such as
     "blocks.*.attention.weights"; `model.tap_names()` lists all there are. What was not asked for is not
-    kept. `edits` are applied on the way (see `glass.edits`), and what is recorded is what they left. Raises
-    ValueError for a pattern or an edit that fits no name.
+    kept. `edits` are applied on the way (see `glass.edits`), and what is recorded is what they left. An
+    encoder-decoder reads `tokens` as its source, and as `target` what its decoder reads, equally many rows:
+    `[tokenizer.start, *tokenizer.encode(...)]`. Raises ValueError for a pattern or an edit that fits no name,
+    and for a target that is missing, or not of this model.
     """
     patterns = (names,) if isinstance(names, str) else tuple(names)
     known = model.tap_names()
@@ -192,10 +200,25 @@ def trace(
     for name in (*unfit, *(edit.name for edit in edits if edit.name not in known)):
         raise ValueError(str(unknown("tap name", name, known)))
     ids = rows(model, tokens)
+    inputs = _target(model, ids, target)
     recorder = Recorder(patterns)
     tap = Chain((Editor(tuple(edits)), recorder)) if edits else recorder
     with at_rest(model):
-        model(ids, tap=tap)
+        model(*([ids] if inputs is None else [ids, None, inputs]), tap=tap)
     touched = (*recorder.tensors, *(edit.name for edit in edits))
     reference = any(tap_name.rpartition(".")[2] in _REFERENCE for tap_name in touched)
-    return Trace(model, ids, recorder.tensors, "reference" if reference else "fused", tuple(edits))
+    return Trace(model, ids, recorder.tensors, "reference" if reference else "fused", tuple(edits), inputs)
+
+
+def _target(model: Model | Translator, ids: Tensor, target: Tensor | Sequence[int] | None) -> Tensor | None:
+    """What the decoder of an encoder-decoder reads beside `ids`; other models have none."""
+    if not isinstance(model, Translator):
+        if target is not None:
+            raise ValueError("only an encoder-decoder reads a target beside its text")
+        return None
+    if target is None:
+        raise ValueError("an encoder-decoder reads a target as well: target=[tokenizer.start, *ids]")
+    inputs = rows(model, target)
+    if len(inputs) != len(ids):
+        raise ValueError(f"{len(ids)} sources and {len(inputs)} targets do not go together")
+    return inputs

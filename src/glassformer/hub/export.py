@@ -7,9 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from .. import config
+from ..data import vectors
 from ..data.tokenizers import Tokenizer
+from ..data.words import Words
 from ..errors import UserError
-from ..models import LanguageModel, Translator
+from ..models import LanguageModel, Translator, Word2Vec, Word2VecConfig
 from ..store import tensors
 from ..store.run import Checkpoint, Run, write_text
 from . import roles, weights
@@ -30,6 +35,28 @@ def import_folder(folder: Path, out: Path) -> Path:
     model, tokenizer = opened.any_model(), opened.tokenizer()
     with _nothing_left_behind(out):
         Run(out).save(0, model, tokenizer, opened.settings, {}, best=True)
+    return out
+
+
+def import_vectors(file: Path, out: Path) -> Path:
+    """Make a run of a file of word vectors, in word2vec's formats or GloVe's. Such a file has no table of
+    words as contexts, and no counts: the run has zeros and ones in their place.
+
+    Raises UserError for what is no such file, and where `out` is taken. What fails leaves nothing behind.
+    """
+    _require_free(out)
+    words, numbers_nD = vectors.read(file)
+    vocabulary = Words(words, [1] * len(words), lower=False)
+    shape = Word2VecConfig(vocabulary.vocab_size, numbers_nD.shape[1])
+    with tensors.shapes_only():
+        model = Word2Vec(shape)
+    table = torch.zeros(vocabulary.vocab_size, shape.d_model)
+    table[: len(words)] = torch.from_numpy(numbers_nD)
+    model.embedding.weight = torch.nn.Parameter(table)
+    model.contexts.weight = torch.nn.Parameter(torch.zeros_like(table))
+    settings = {"family": "word2vec", "model": config.to_dict(shape)}
+    with _nothing_left_behind(out):
+        Run(out).save(0, model, vocabulary, settings, {}, best=True)
     return out
 
 

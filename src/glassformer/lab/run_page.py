@@ -17,7 +17,7 @@ from ..glass.page import look
 from ..glass.pictures import picture
 from ..glass.proof import prove
 from ..glass.report import signed
-from ..models import Bert, Decoder, RecurrentLM
+from ..models import Bert, Decoder, RecurrentLM, Translator
 from . import pages, reading
 from .changes import parsed
 from .numbers import number, shade
@@ -86,6 +86,12 @@ def run_page(opened: Opened, ask: Ask, language: Language) -> Answer:
     try:
         if isinstance(opened.model, RecurrentLM):
             raise Told("recurrent", command=f"glassformer look {opened.name} TEXT")
+        if isinstance(opened.model, Translator):
+            raise Told(
+                "translator",
+                command=f"glassformer look {opened.name} TEXT",
+                translate=f"glassformer translate {opened.name} TEXT",
+            )
         sampler = Sampler(ask.temperature, ask.top_k, ask.top_p)
         if ask.text:
             values = _values(opened, ask, sampler, language)

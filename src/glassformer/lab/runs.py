@@ -14,6 +14,7 @@ from ..errors import UserError
 from ..hub.folder import CONFIG, open_folder
 from ..models import Model
 from ..store.run import Run
+from .words_run import Told
 
 KEPT = 3  # models in memory, at most
 _ATTEMPTS = 3
@@ -28,7 +29,8 @@ class NoRun(UserError):
 
 @dataclass(frozen=True)
 class Listed:
-    """A folder in the list. A recurrent model has no `heads`. `damaged` says why it cannot be opened, if that
+    """A folder in the list. A recurrent model has no `heads`, word vectors have no
+    `layers` and no `context`. `damaged` says why it cannot be opened, if that
     shows already."""
 
     name: str
@@ -82,8 +84,8 @@ def _described(path: Path) -> Listed:
         shape = opened.shape
     except (UserError, OSError, ValueError) as error:
         return Listed(path.name, damaged=str(error))
-    heads = getattr(shape, "n_heads", 0)
-    return Listed(path.name, opened.family, shape.n_layers, heads, shape.context, opened.step)
+    layers, heads, context = (getattr(shape, name, 0) for name in ("n_layers", "n_heads", "context"))
+    return Listed(path.name, opened.family, layers, heads, context, opened.step)
 
 
 class Models:
@@ -145,7 +147,13 @@ class Models:
 
     def _load(self, name: str, path: Path, stamp: Stamp) -> Opened:
         checkpoint = open_folder(path)
-        checkpoint.require_text_model()
+        if checkpoint.family == "word2vec":
+            raise Told(
+                "vectors",
+                neighbours=f"glassformer neighbours {name} WORD",
+                analogy=f"glassformer analogy {name} A B C",
+                map=f"glassformer map {name} -o map.png",
+            )
         model, tokenizer = checkpoint.load(self.device)
         return Opened(name, stamp, checkpoint.step, model, tokenizer)
 

@@ -195,8 +195,10 @@ def _language_of(request: Request) -> Language:
 
 
 def _not_opened(error: UserError, request: Request, language: Language) -> Response:
-    gone = isinstance(error, NoRun)
-    return _error(request, language, 404 if gone else 409, "gone" if gone else "broken", str(error))
+    if isinstance(error, Told):
+        return _error(request, language, 422, "refused", error.told(language))
+    gone, note = isinstance(error, NoRun), str(error)
+    return _error(request, language, 404 if gone else 409, "gone" if gone else "broken", note)
 
 
 def _error(

@@ -32,6 +32,18 @@ WORDS: dict[str, Text] = {
     "shape_recurrent": Text(
         "{family}，{layers} 层，训练窗口 {context}", "{family}, {layers} layers, training window {context}"
     ),
+    "shape_vectors": Text("{family}，词向量", "{family}, word vectors"),
+    "translator": Text(
+        "这是编码器—解码器，这一页看的是语言模型里的头。"
+        "{command} 显示写每个词元时读了原文的哪里，{translate} 用它翻译。",
+        "This model is an encoder-decoder; this page is about the heads of other models. {command} shows "
+        "what it reads of a text for each token that it writes, and {translate} lets it write.",
+    ),
+    "vectors": Text(
+        "这里存的是词向量，不读文字。{neighbours} 找相近的词，{analogy} 做类比，{map} 画成图。",
+        "These are word vectors, which read no text. {neighbours} finds the words near one, {analogy} what "
+        "is to one as others are to each other, {map} draws them.",
+    ),
     "recurrent": Text(
         "这是循环网络，没有注意力；这一页看的是注意力。请用命令 {command} 看它的门和状态。",
         "This model is recurrent and has no attention, which this page is about. {command} shows its gates "

@@ -107,7 +107,7 @@ class Seq2Seq(Translator):
     def tap_names(self) -> tuple[str, ...]:
         """Every name that `forward` hands to its tap, in order."""
         weights = ("attention.weights",) if self.attention is not None else ()
-        return ("source", "memory", "target", *weights, "final", "logits")
+        return ("source", "memory", "target", *weights, "state", "final", "logits")
 
     def forward(
         self, source_bm: Tensor, valid_bm: Tensor | None, target_in_bn: Tensor, *, tap: Tap | None = None
@@ -137,11 +137,12 @@ class Seq2Seq(Translator):
         """Logits (b, n, V) for the token after each of these, and the state that has seen them.
 
         `tap` sees the weights as "attention.weights" (b, n, m), filled up to the newest step; for that step,
-        what comes back goes on."""
+        what comes back goes on. "state" (b, n, D) is the top layer's after each step, as it is read out."""
         y_bnD = self.drop(self.embedding(target_in_bn))
         y_bnD = tap("target", y_bnD) if tap is not None else y_bnD
         if self.attention is None:
             out_bnD, hidden = self.decoder(y_bnD, state.hidden)
+            out_bnD = tap("state", out_bnD) if tap is not None else out_bnD
         else:
             out_bnD, hidden = self._attending(self.attention, y_bnD, state, tap)
         out_bnD = self.drop(out_bnD)
@@ -153,7 +154,7 @@ class Seq2Seq(Translator):
     def _attending(
         self, attention: AdditiveAttention, y_bnD: Tensor, state: SeqState, tap: Tap | None
     ) -> tuple[Tensor, HiddenState]:
-        hidden, read = state.hidden, []
+        hidden, states, contexts = state.hidden, [], []
         over_time = OverTime(tap.at("attention"), y_bnD.shape[1]) if tap is not None else None
         for t, y_bD in enumerate(y_bnD.unbind(1)):
             if over_time is not None:
@@ -161,5 +162,8 @@ class Seq2Seq(Translator):
             before_bD = hidden.hidden[-1]  # s_{t-1}, of the top layer
             context_bD, _ = attention(before_bD, state.memory, state.valid, over_time, keys_bmS=state.keys)
             s_b1D, hidden = self.decoder(torch.cat((y_bD, context_bD), -1)[:, None], hidden)
-            read.append(torch.cat((s_b1D[:, 0], context_bD), -1))
-        return torch.tanh(self.readout(torch.stack(read, 1))), hidden
+            states.append(s_b1D[:, 0])
+            contexts.append(context_bD)
+        states_bnD = torch.stack(states, 1)
+        states_bnD = tap("state", states_bnD) if tap is not None else states_bnD
+        return torch.tanh(self.readout(torch.cat((states_bnD, torch.stack(contexts, 1)), -1))), hidden

@@ -125,6 +125,12 @@ class Checkpoint:
         """Whether the model reads one text to write another."""
         return issubclass(FAMILIES[self.family][1], Translator)
 
+    def reader(self) -> Any:
+        """The model, if it reads texts, to translate them or not; UserError for word vectors."""
+        if not self.translates:
+            self.require_text_model()
+        return self.any_model()
+
     def measurable(self) -> Any:
         """The model, if it is one whose tokens can be rated: those of a text, or of a target; UserError for
         an encoder and for word vectors."""
@@ -156,9 +162,8 @@ class Checkpoint:
         return tokenizer
 
     def load(self, device: str = "auto") -> tuple[Any, Tokenizer]:
-        """The model on a device, and its tokenizer. Raises UserError for word vectors."""
-        model = self.translator() if self.translates else self.model()
-        return model.to(choose_device(device)), self.tokenizer()
+        """The model on a device, and its tokenizer."""
+        return self.reader().to(choose_device(device)), self.tokenizer()
 
     def training_tensors(self) -> dict[str, Tensor]:
         return tensors.read(self.folder / TRAINING)

@@ -96,8 +96,11 @@ def train(
 def resume(run: str | Path, /, **settings: object) -> Path:
     """Go on with a run exactly where it stopped, or, with more `steps`, beyond its end."""
     folder, assignments = Path(run), _assignments(settings)
-    family = Run(folder).checkpoint("last").settings.get("family")
-    return _done(WAYS.get(str(family), OF_TEXT).resumed(folder, assignments))
+    saved = Run(folder).checkpoint("last").settings
+    way = WAYS.get(str(saved.get("family")), OF_TEXT)
+    if way is not OF_TEXT and "train" not in saved:
+        raise UserError(f"{folder} was imported, not trained: there is nothing to resume")
+    return _done(way.resumed(folder, assignments))
 
 
 def _assignments(settings: dict[str, object]) -> list[str]:

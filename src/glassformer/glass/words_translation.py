@@ -1,0 +1,75 @@
+"""The texts of an encoder-decoder's look page, English and Chinese side by side."""
+
+WORDS: dict[str, tuple[str, str]] = {
+    "machine": (
+        "An encoder-decoder, {kind}, {layers:layer} of {width} units, {parameters} parameters. The encoder "
+        "reads the source both ways; the decoder writes the target token by token.",
+        "编码器—解码器，{kind}，{layers} 层，每层 {width} 个单元，共 {parameters} 个参数。"
+        "编码器从两个方向读原文，解码器逐个词元写译文。",
+    ),
+    "own": (
+        "This is what the model itself writes, greedily.",
+        "这是模型自己写的译文（每步取最可能的词元）。",
+    ),
+    "given": (
+        "This target was given; the model reads it as if it had written it.",
+        "译文由你给定，模型当作自己写的来读。",
+    ),
+    "source": ("Source", "原文"),
+    "target": ("Target", "译文"),
+    "source_note": ("The source has {n:token}, counted from 0.", "原文共 {n} 个词元，从 0 开始编号。"),
+    "target_note": (
+        "The target has {n:token}, the end among them. The decoder begins with the start token, and each "
+        "token is read to write the next.",
+        "译文共 {n} 个词元，包括结束词元。解码器从起始词元开始，每写一个词元，就读入它再写下一个。",
+    ),
+    "marks_note": (
+        "A mark stands for what cannot be seen: ␣ space, ⏎ line break, ⇥ tab, U+0007 another by its number.",
+        "看不见的字符用记号代替：␣ 空格，⏎ 换行，⇥ 制表符，其余用编号，如 U+0007。",
+    ),
+    "alignment": ("What was read for each token", "写每个词元时读了哪里"),
+    "alignment_note": (
+        "A row is a token that is written, a column a token of the source; the darker, the more of it was "
+        "read. Each row is one softmax and sums to 1. “·” is a weight below 0.005.",
+        "一行是一个写出的词元，一列是一个原文词元；颜色越深，读得越多。"
+        "每一行是一次 softmax，和为 1。“·”表示小于 0.005 的权重。",
+    ),
+    "pooled_alignment": (
+        "In the picture each point has the largest weight of its area.",
+        "图中每个点取所在区域里最大的权重。",
+    ),
+    "first_tokens": ("In numbers: the first {n:row} and {m:column}.", "数字表只列前 {n} 行、前 {m} 列。"),
+    "boundary": (
+        "A weight says what was read, not what made the difference: the encoder has mixed each place with "
+        "its neighbours, and the decoder’s state remembers as well.",
+        "权重说明读了哪里，不说明起了什么作用：编码器已把每个位置与邻近的内容混合，解码器的状态也有记忆。",
+    ),
+    "no_attention": (
+        "This model has no attention: all that its decoder knows of the source are the last states of the "
+        "encoder, so there is no alignment to show.",
+        "这个模型没有注意力：解码器对原文的全部了解，就是编码器最后的状态，所以没有对齐可看。",
+    ),
+    "states": ("States over time", "状态随时间的变化"),
+    "states_note": (
+        "Time runs from left to right: a column is a token, a row is a unit; vermilion above 0, blue below. "
+        "Below the map stands the largest.",
+        "时间从左到右：一列是一个词元，一行是一个单元；朱红为正，蓝色为负，最大值写在图下。",
+    ),
+    "memory": (
+        "h: the encoder’s outputs, above what was read to the right, below to the left",
+        "h：编码器的输出，上半从左往右读，下半从右往左读",
+    ),
+    "state": ("s: the decoder’s state after reading each token", "s：解码器读入每个词元之后的状态"),
+    "pooled": (
+        "{n:token} and {units} units in fewer points, each the value farthest from 0.",
+        "{n} 个词元、{units} 个单元缩成较少的点，每个点取离 0 最远的值。",
+    ),
+    "strongest": ("±{value}", "±{value}"),
+    "attention_none": ("It has no attention.", "没有注意力。"),
+    "attention_additive": (
+        "Its attention is additive, that of Bahdanau et al.",
+        "注意力是加性的（Bahdanau 等人）。",
+    ),
+    "attention_dot": ("Its attention scores by the dot product.", "注意力用点积打分。"),
+    "attention_general": ("Its attention scores by s · U h.", "注意力用 s · U h 打分。"),
+}
