@@ -150,6 +150,14 @@ def test_what_cannot_be_searched_is_refused():
         search(make(), SOURCES, START, END, beam=2, n_best=3)
 
 
+def test_a_source_past_the_last_learned_position_is_named():
+    shape = TransformerConfig(4, context=4, n_layers=1, n_heads=1, d_model=4, positions="learned")
+    model, tokenizer = Transformer(shape).eval(), CharTokenizer("abc")
+    assert len(translate(model, tokenizer, ["abca"])) == 1
+    with pytest.raises(UserError, match="text 2 has 5 tokens; this model reads 4 at most"):
+        translate(model, tokenizer, ["abca", "abcab"])
+
+
 def test_one_text_or_several_from_python():
     tokenizer = CharTokenizer("abc")
     assert glassformer.translate is translate

@@ -1,12 +1,15 @@
 """An encoder-decoder Transformer: padding changes nothing, pieces are the whole, taps see and change all."""
 
 import dataclasses
+import importlib.util
 import math
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+from glassformer.decoding.translate import search
 from glassformer.glass.edits import Chain
 from glassformer.glass.trace import Recorder
 from glassformer.models import FAMILIES, Transformer, TransformerConfig
@@ -24,12 +27,16 @@ KINDS = {
     "today": {},
     "deep": {"n_layers": 1, "n_decoder_layers": 3, "activation": "geglu", "positions": "relative"},
     "halves": {**OLD, "positions": "sinusoidal_halves", "head_bias": True, "activation": "silu"},
+    "learned": {**OLD, "positions": "learned", "context": 12, "scale_embeddings": False},
     "none": {"positions": "none", "tie_embeddings": False, "scale_embeddings": False},
 }
 EACH = pytest.mark.parametrize("kind", KINDS)
 SOURCE = torch.tensor([[3, 1, 4, 1, 5], [2, 6, 5, 3, 0]])
 VALID = torch.tensor([[True] * 5, [True, True, True, False, False]])
 TARGET = torch.tensor([[9, 2, 7, 1], [9, 8, 2, 8]])
+
+
+VOCABULARY = "c C ( ) 1 O 2 = N 3 n 4 F - [C@H] [C@@H] Cl / S [nH] 5 o s [C@] # [C@@] Br"
 
 
 def make(kind="today", **changes):
@@ -211,9 +218,69 @@ def test_what_does_not_fit_is_refused():
         model(SOURCE, VALID[:, :4], TARGET)
     with pytest.raises(ValueError, match="the state holds 2 rows, the target 1"):
         model.decode(TARGET[:1], model.encode(SOURCE, VALID))
+    learned, long = make("learned"), torch.ones(1, 13, dtype=torch.long)
+    assert (learned.longest, model.longest) == (12, None)
+    for source, target in ((long, TARGET[:1]), (SOURCE[:1], long)):
+        with pytest.raises(ValueError, match="position 12 lies past the learned table of 12 positions"):
+            learned(source, None, target)
     model.requires_grad_()
     with pytest.raises(RuntimeError, match="for running a model, not for training it"):
         model.decode(TARGET, model.encode(SOURCE, VALID))
+
+
+@pytest.mark.parametrize(
+    ("text", "log_p"),
+    [
+        ("C C ( = O ) O c 1 c c c c c 1 C ( = O ) O", -3.5461793466748905),
+        ("Cl c 1 c c c ( Br ) c c 1", -3.0436582270463743),
+        ("C [C@H] ( N ) C ( = O ) O", -2.2951475327218582),
+    ],
+)
+def test_published_weights_write_what_their_package_writes(text, log_p):
+    """annalog: a post-norm Transformer that writes analogues of molecules, whose greedy one is often the same
+    molecule; log p as its own program has it. Its two tables of embeddings stand here one below the other."""
+    package = importlib.util.find_spec("annalog")  # not imported: it would ask for chemistry
+    if package is None or not package.submodule_search_locations:
+        pytest.skip("pip install --no-deps annalog==1.0.6 brings the weights")
+    path = Path(package.submodule_search_locations[0]) / "ckpt_and_vocab" / "Lev_extended.pt"
+    theirs = torch.load(path, map_location="cpu", weights_only=True)
+    n = len(theirs["encoder.tok_embedding.weight"])
+    parts = {"self_attention.fc": "attention", "encoder_attention.fc": "cross"}
+    letters = {"q": "query", "k": "key", "v": "value", "o": "output"}
+    renamed = {
+        f"{part}_{letter}": f"{ours}.{name}"
+        for part, ours in parts.items()
+        for letter, name in letters.items()
+    }
+    renamed |= {
+        "tok_embedding": "embedding",
+        "pos_embedding": "positions.table",
+        "layers": "blocks",
+        "self_attn_layer_norm": "attention_norm",
+        "enc_attn_layer_norm": "cross_norm",
+        "ff_layer_norm": "ffn_norm",
+        "positionwise_feedforward.fc_1": "ffn.up",
+        "positionwise_feedforward.fc_2": "ffn.down",
+        "decoder.fc_out": "head",
+    }
+    weights = {}
+    for name, tensor in theirs.items():
+        for before, after in renamed.items():
+            name = name.replace(before, after)
+        weights[name] = tensor
+    weights["embedding.weight"] = torch.cat(
+        [weights.pop(f"{side}.embedding.weight") for side in ("encoder", "decoder")]
+    )
+    weights["head.weight"] = torch.cat((torch.zeros(n, 256), weights["head.weight"]))
+    weights["head.bias"] = torch.cat((torch.full((n,), -1e9), weights["head.bias"]))
+    shape = {**OLD, "context": 102, "n_heads": 8, "d_inner": 512, "positions": "learned"}
+    model = Transformer(TransformerConfig(2 * n, **shape, tie_embeddings=False, head_bias=True))
+    model.load_state_dict(weights)
+    start, end = 2, 3
+    ids = [VOCABULARY.split().index(token) + 4 for token in text.split()]
+    [[best]] = search(model.eval(), [[start, *ids, end]], n + start, n + end)
+    assert best.ids == [n + token for token in ids]
+    assert best.log_p == pytest.approx(log_p, abs=1e-5)
 
 
 def test_a_shape_that_cannot_be_is_refused():
@@ -221,7 +288,7 @@ def test_a_shape_that_cannot_be_is_refused():
         ({"d_model": 10}, "n_heads = 4 must divide"),
         ({"d_model": 12}, "even d_model / n_heads, not 3"),
         ({"dropout": 1.0}, "dropout"),
-        ({"positions": "learned"}, "positions must be"),
+        ({"positions": "fixed"}, "positions must be"),
         ({"n_decoder_layers": 0}, "n_decoder_layers"),
         ({"norm_eps": 0.0}, "norm_eps"),
     ):

@@ -167,6 +167,11 @@ def found(
     lengths go together, so that little is padded. Raises UserError for characters not in the vocabulary,
     naming the text by its number: `each` is what to call one."""
     encoded = [_encoded(tokenizer, text, f"{each} {number}") for number, text in enumerate(texts, 1)]
+    for number, ids in enumerate(encoded, 1):
+        if model.longest is not None and len(ids) > model.longest:
+            raise UserError(
+                f"{each} {number} has {len(ids)} tokens; this model reads {model.longest} at most"
+            )
     order = sorted((i for i, ids in enumerate(encoded) if ids), key=lambda i: len(encoded[i]))
     written = [[Translation([], 0.0, 0.0)]] * len(texts)
     for first in range(0, len(order), BATCH):

@@ -74,8 +74,14 @@ class Stack(nn.Module):
         backend: Backend = "auto",
         tap: Tap | None = None,
     ) -> Tensor:
-        """`places`: of queries, of keys, and the mask between them; `memory`: one for each block."""
+        """`places`: of queries, of keys, and the mask between them; `memory`: one for each block. Raises
+        ValueError past the last position."""
         q_pos, k_pos, mask = places
+        limit = self.positions.limit
+        if limit is not None and k_pos.numel() and int(k_pos.max()) >= limit:
+            raise ValueError(
+                f"position {int(k_pos.max())} lies past the {self.positions.limited_by} of {limit} positions"
+            )
         x_bnD = self.drop(self.positions.embed(x_bnD, q_pos))
         x_bnD = tap("embedding", x_bnD) if tap is not None else x_bnD
         rotate, bias = self.positions.rotation(q_pos), self.positions.bias(q_pos, k_pos)
@@ -125,6 +131,10 @@ class EncoderDecoder(Translator):
         self.head = nn.Linear(config.d_model, config.vocab_size, bias=head_bias)
         if config.tie_embeddings:
             self.head.weight = self.embedding.weight
+
+    @property
+    def longest(self) -> int | None:
+        return self.encoder.positions.limit
 
     def forward(
         self,

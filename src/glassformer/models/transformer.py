@@ -10,7 +10,7 @@ from torch import nn
 from ..config import require_literals
 from ..nn.attention import MultiHeadAttention
 from ..nn.blocks import GATED, Activation, Block, FeedForward, Norm, Order, initialise, make_norm
-from ..nn.positions import Positions, RelativeBias, Rotary, Sinusoidal
+from ..nn.positions import Learned, Positions, RelativeBias, Rotary, Sinusoidal
 from .encoder_decoder import EncoderDecoder, Stack
 from .limits import require_sizes
 
@@ -22,8 +22,9 @@ class TransformerConfig:
 
     `n_decoder_layers` None: as many as `n_layers`, which are the encoder's. `d_inner` None: 4 d_model, or
     8/3 d_model with a gate. `scale_embeddings`: by √d_model. "sinusoidal_halves" are the same sines and
-    cosines in another order, all sines first; rotary and relative positions act within source and target,
-    and not between them. `head_bias`: a number added to each token's logit.
+    cosines in another order, all sines first. With "learned" positions no source may be longer than
+    `context`; rotary and relative ones act within source and target, and not between them. `head_bias`: a
+    number added to each token's logit.
     """
 
     vocab_size: int
@@ -37,7 +38,7 @@ class TransformerConfig:
     norm: Norm = "rmsnorm"
     norm_order: Order = "pre"
     norm_eps: float = 1e-5
-    positions: Literal["sinusoidal", "sinusoidal_halves", "rotary", "relative", "none"] = "rotary"
+    positions: Literal["sinusoidal", "sinusoidal_halves", "learned", "rotary", "relative", "none"] = "rotary"
     bias: bool = False
     scale_embeddings: bool = True
     tie_embeddings: bool = True
@@ -102,6 +103,8 @@ def _positions(c: TransformerConfig, bidirectional: bool) -> Positions:
             return Sinusoidal(c.d_model)
         case "sinusoidal_halves":
             return Sinusoidal(c.d_model, halves=True)
+        case "learned":
+            return Learned(c.context, c.d_model)
         case "rotary":
             return Rotary(c.d_head)
         case "relative":

@@ -19,6 +19,11 @@ class Translator(nn.Module):
     config: Any
     embedding: nn.Embedding
 
+    @property
+    def longest(self) -> int | None:
+        """How many tokens of a source it can read; None where there is no limit."""
+        return None
+
     def encode(self, source_bm: Tensor, valid_bm: Tensor | None = None, *, tap: Tap | None = None) -> State:
         """What there is to know of the source, with the decoder at its beginning. `valid_bm` marks real
         tokens (True = real, default all); the rest is never seen, wherever in its row it stands."""
