@@ -10,6 +10,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from conftest import Silent
 from glassformer.__main__ import main
 from glassformer.config import to_dict
 from glassformer.data.tokenizers import ByteTokenizer
@@ -20,6 +21,8 @@ from glassformer.hub.export import export, import_folder
 from glassformer.hub.folder import load, open_folder
 from glassformer.models import T5, Transformer, TransformerConfig
 from glassformer.store.run import Run
+from glassformer.training import pairs
+from glassformer.training.loop import fit
 from published import CLOSE, CORPUS, SCRIPTS, configure, scatter
 
 V = 120
@@ -246,6 +249,22 @@ def test_there_and_back(translator, tmp_path):
     again, tokenizer = load(tmp_path / "out", device="cpu")
     model, _ = load(translator, device="cpu")
     assert translate(again, tokenizer, ["The quick"]) == translate(model, tokenizer, ["The quick"])
+
+
+def test_a_published_t5_is_tuned_on_pairs(translator, tmp_path):
+    (tmp_path / "pairs.tsv").write_text("The quick\ta fox\nThe lazy\ta dog\n" * 20, encoding="utf-8")
+    base, settings = open_folder(translator), ["batch_size=100", "steps=3", "valid_fraction=0", "warmup=1"]
+    with pairs.begun(
+        [str(tmp_path / "pairs.tsv")], tmp_path / "run", base=base, assignments=settings
+    ) as tuned:
+        [batch] = tuned.task.training_batches(0)
+        real = batch.valid.sum(1)
+        assert (batch.source.gather(1, real[:, None] - 1) == 1).all()  # </s>, as T5 reads it
+        assert (batch.inputs[:, 0] == 0).all()
+        losses = Silent()
+        fit(tuned, losses)
+    assert losses.losses[-1] < losses.losses[0]
+    assert Run(tmp_path / "run").checkpoint().family == "t5"
 
 
 @EACH

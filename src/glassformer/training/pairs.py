@@ -92,7 +92,10 @@ def begun(
     if base is not None:
         base.require_translator()
         family = base.family
-    before = settings(preset_name, family) if base is None else parts_of(base, PairsConfig)
+    if base is None:
+        before = settings(preset_name, family)
+    else:
+        before = parts_of(base, PairsConfig, untrained=settings("base", "transformer")["train"])
     if recipe is not None:
         if recipe not in RECIPES:
             raise UserError(f"a Transformer that translates can have a recipe: {', '.join(RECIPES)}")
