@@ -44,8 +44,9 @@ class _WithSettings(click.Command):
 @click.argument("texts", nargs=-1, metavar="[TEXT…] [KEY=VALUE…]")
 @click.option(
     "--model",
-    type=click.Choice(["gpt", "rnn", "lstm", "gru", "seq2seq", "word2vec"]),
-    help="A Transformer, a recurrent network, one that translates pairs, or word vectors.  [default: gpt]",
+    type=click.Choice(["gpt", "rnn", "lstm", "gru", "transformer", "seq2seq", "word2vec"]),
+    help="A GPT or a recurrent network; a Transformer or a recurrent network that translates pairs; or word "
+    "vectors.  [default: gpt]",
 )
 @click.option(
     "--preset",
@@ -90,7 +91,8 @@ def train(
       glassformer train poems.txt notes/*.md --preset small --steps 2000 --out runs/poems
       glassformer train poems.txt --model lstm --out runs/lstm
       glassformer train poems.txt --model word2vec words=characters --out runs/words
-      glassformer train pairs.tsv --model seq2seq attention=additive --out runs/translator
+      glassformer train pairs.tsv --model transformer --preset small --out runs/translator
+      glassformer train pairs.tsv --model seq2seq attention=additive --out runs/recurrent
       glassformer train --resume runs/poems
       glassformer train --from runs/poems more.txt --out runs/tuned
     """

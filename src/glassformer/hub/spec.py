@@ -38,6 +38,13 @@ def special_ids(tokenizer: Tokenizer) -> dict[str, int | list[int]]:
     }
 
 
+def translator_ids(tokenizer: Tokenizer) -> dict[str, int | list[int]]:
+    """As `special_ids`, for what begins no text but a target."""
+    ids = special_ids(tokenizer)
+    start = ids.pop("bos_token_id")
+    return {**ids, "decoder_start_token_id": start, "pad_token_id": ids.get("pad_token_id", start)}
+
+
 def _bytes() -> str:
     from tokenizers import Tokenizer as Library
     from tokenizers import decoders, models, pre_tokenizers

@@ -6,6 +6,7 @@ from ..nn.recurrent import Kind
 from .gpt import GPTConfig
 from .recurrent import RecurrentConfig
 from .seq2seq import Seq2SeqConfig
+from .transformer import TransformerConfig
 
 
 def tiny(vocab_size: int) -> GPTConfig:
@@ -47,3 +48,11 @@ SEQ2SEQ_PRESETS: dict[str, Seq2SeqConfig] = {
 }
 """Encoder-decoders: `tiny` learns a generated task in a minute, `small` tens of thousands of pairs in an
 evening on two cores, `base` is as wide as that of Bahdanau et al. 2014 and wants a GPU."""
+
+TRANSFORMER_PRESETS: dict[str, TransformerConfig] = {
+    "tiny": TransformerConfig(1, n_layers=2, d_model=128, dropout=0.0),
+    "small": TransformerConfig(1),
+    "base": TransformerConfig(1, context=256, n_layers=6, n_heads=8, d_model=512),
+}
+"""Translators again: `tiny` learns a generated task in a minute, `small` tens of thousands of pairs in half
+an hour on two cores, `base` is as large as the base model of Vaswani et al. 2017 and wants a GPU."""

@@ -97,7 +97,9 @@ class Checkpoint:
     def require_translator(self) -> None:
         """Raise UserError for what does not read one text to write another."""
         if not self.translates:
-            raise UserError(f"{self.folder} translates nothing; train --model seq2seq makes what does")
+            raise UserError(
+                f"{self.folder} translates nothing; train --model transformer, or seq2seq, makes what does"
+            )
 
     def require_text_model(self) -> None:
         """Raise UserError for word vectors, which read no text, and for what translates one into another."""
