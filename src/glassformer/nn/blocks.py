@@ -40,6 +40,11 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+def activated(name: Activation) -> Callable[[Tensor], Tensor]:
+    """The function that an activation's name stands for; of SwiGLU, that of its gate."""
+    return _ACTIVATIONS[name]
+
+
 class FeedForward(nn.Module):
     """down(act(up(x))), the same for every position; SwiGLU: down(silu(gate(x)) * up(x)) (Shazeer 2020)."""
 
@@ -49,7 +54,7 @@ class FeedForward(nn.Module):
         self, d_model: int, d_inner: int, activation: Activation = "gelu", *, bias: bool = True
     ) -> None:
         super().__init__()
-        self.activation = _ACTIVATIONS[activation]
+        self.activation = activated(activation)
         self.gate = nn.Linear(d_model, d_inner, bias=bias) if activation == "swiglu" else None
         self.up = nn.Linear(d_model, d_inner, bias=bias)
         self.down = nn.Linear(d_inner, d_model, bias=bias)
