@@ -1,4 +1,4 @@
-"""BERT: what a shape means, and that padding changes nothing. Its numbers are held to `transformers` in hub."""
+"""BERT: what a shape means, and that padding changes nothing. Its numbers: tests/hub/test_bert.py."""
 
 import pytest
 import torch

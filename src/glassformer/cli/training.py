@@ -31,13 +31,13 @@ class _WithSettings(click.Command):
         try:
             return super().parse_args(context, args)
         except click.NoSuchOption as error:
-            from ..training import pairs, vectors
+            from ..training import masked, pairs, vectors
             from ..training.settings import preset
 
             name = error.option_name.lstrip("-").replace("-", "_")
             known = [
                 part
-                for parts in (preset("tiny"), pairs.settings(), vectors.settings())
+                for parts in (preset("tiny"), masked.settings(), pairs.settings(), vectors.settings())
                 for part in parts.values()
             ]
             if not any(hasattr(part, name) for part in known):
@@ -49,8 +49,9 @@ class _WithSettings(click.Command):
 @click.argument("texts", nargs=-1, metavar="[TEXT…] [KEY=VALUE…]")
 @click.option(
     "--model",
-    type=click.Choice(["gpt", "rnn", "lstm", "gru", "seq2seq", "word2vec"]),
-    help="A Transformer, a recurrent network, one that translates pairs, or word vectors.  [default: gpt]",
+    type=click.Choice(["gpt", "rnn", "lstm", "gru", "bert", "seq2seq", "word2vec"]),
+    help="A Transformer that writes or one that reads, a recurrent network, one that translates pairs, or "
+    "word vectors.  [default: gpt]",
 )
 @click.option(
     "--preset", type=click.Choice(["tiny", "small", "base"]), help="Size of a new model.  [default: tiny]"
@@ -74,7 +75,7 @@ def train(
     resume: Path | None,
     base: Path | None,
 ) -> None:
-    """Train a GPT, a recurrent network, or word vectors, on your text, or a translator on your pairs.
+    """Train a GPT, a BERT, a recurrent network or word vectors on your text, or a translator on your pairs.
 
     TEXT is a file, a folder (its .txt, .md, .rst, … files), a glob, or - for standard input; UTF-8. The
     tokenizer is chosen from the text: characters while there are at most 10,000 distinct ones, else
@@ -90,6 +91,7 @@ def train(
     \b
       glassformer train poems.txt notes/*.md --preset small --steps 2000 --out runs/poems
       glassformer train poems.txt --model lstm --out runs/lstm
+      glassformer train poems.txt --model bert --out runs/encoder
       glassformer train poems.txt --model word2vec words=characters --out runs/words
       glassformer train pairs.tsv --model seq2seq attention=additive --out runs/translator
       glassformer train --resume runs/poems

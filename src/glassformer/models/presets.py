@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from ..nn.recurrent import Kind
+from .bert import BertConfig
 from .gpt import GPTConfig
 from .recurrent import RecurrentConfig
 
@@ -38,3 +39,10 @@ RECURRENT_PRESETS: dict[str, Callable[[int, Kind], RecurrentConfig]] = {
     "base": _recurrent(256, 4, 1536, 0.1),
 }
 """The same sizes with recurrent layers; as an LSTM each has somewhat fewer parameters than the GPT."""
+
+ENCODER_PRESETS = {
+    "tiny": BertConfig(1, context=64, n_layers=4, n_heads=4, d_model=128, mlm=True),
+    "small": BertConfig(1, context=256, n_layers=6, n_heads=6, d_model=384, dropout=0.1, mlm=True),
+    "base": BertConfig(1, context=512, n_layers=12, n_heads=12, d_model=768, dropout=0.1, mlm=True),
+}
+"""The same sizes as encoders, with a vocabulary still to come; `base` is the shape of BERT's."""

@@ -8,12 +8,12 @@ from ..errors import UserError
 from ..hub.folder import open_folder
 from ..store.run import Run
 from ..terminal import console, progress
-from . import pairs, start, vectors
+from . import masked, pairs, start, vectors
 from .loop import Training
 from .report import train_visibly
 from .settings import ModelName
 
-Trainable = ModelName | Literal["seq2seq", "word2vec"]
+Trainable = ModelName | Literal["bert", "seq2seq", "word2vec"]
 Texts = str | Path | Sequence[str | Path]
 
 
@@ -30,8 +30,8 @@ def train(
 ) -> Path:
     """Train a new model on texts and return its run folder `out`.
 
-    `texts`: one or several of file, folder, glob, "-" (standard input). `model`: "gpt", or "rnn", "lstm" or
-    "gru", or "word2vec", or "seq2seq" for files of `source<TAB>target` lines or two files, line by line.
+    `texts`: one or several of file, folder, glob, "-" (standard input). `model`: "gpt", "bert", "rnn",
+    "lstm", "gru", "word2vec", or "seq2seq" for files of `source<TAB>target` lines or two files, line by line.
     `preset`: "tiny", "small" or "base"; `recipe`: "gpt2" or "2017" instead of the preset's own; `base`: a run
     or published model to fine-tune instead. `settings` as on the command line: steps=500, n_layers=6,
     lr=1e-3, … Raises UserError for what is wrong with any of them, and KeyboardInterrupt after a Ctrl-C, when
@@ -49,6 +49,19 @@ def train(
             raise UserError("an encoder-decoder has no recipe, and begins from nothing")
         with pairs.begun(names, Path(out), assignments=_assignments(settings)) as training:
             return _done(training)
+    base_checkpoint = None if base is None else open_folder(base)
+    if model == "bert" or (base_checkpoint is not None and base_checkpoint.family == masked.FAMILY):
+        if recipe is not None:
+            raise UserError("an encoder has no recipe; its settings stand in docs/encoder.md")
+        with masked.begun(
+            names,
+            Path(out),
+            preset_name=preset,
+            assignments=_assignments(settings),
+            base=base_checkpoint,
+            progress=progress,
+        ) as training:
+            return _done(training)
     with start.begun(
         names,
         Path(out),
@@ -56,7 +69,7 @@ def train(
         model_name=model,
         recipe=recipe,
         assignments=_assignments(settings),
-        base=None if base is None else open_folder(base),
+        base=base_checkpoint,
         progress=progress,
     ) as training:
         return _done(training)
@@ -68,6 +81,8 @@ def resume(run: str | Path, /, **settings: object) -> Path:
     family = Run(folder).checkpoint("last").settings.get("family")
     if family == vectors.FAMILY:
         return _done(vectors.resumed(Run(folder), assignments))
+    if family == masked.FAMILY:
+        return _done(masked.resumed(Run(folder), assignments))
     if family == pairs.FAMILY:
         return _done(pairs.resumed(Run(folder), assignments))
     return _done(start.resumed(folder, assignments))
