@@ -16,7 +16,7 @@ LAYERS = [
     {"models"},
     {"data"},
     {"store"},
-    {"decoding", "glass", "hub"},
+    {"decoding", "encoding", "glass", "hub"},
     {"training"},
     {"lessons"},
     {"lab"},
@@ -103,6 +103,7 @@ def test_importing_loads_no_torch(code):
         ["lab"],
         ["neighbours"],
         ["translate"],
+        ["fill"],
     ],
 )
 def test_help_loads_no_torch(arguments):

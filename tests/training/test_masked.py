@@ -163,14 +163,14 @@ def test_it_learns_what_only_both_sides_tell(tmp_path):
     at any of the four places of a word."""
     draws = torch.randint(4, (6000, 2), generator=torch.Generator().manual_seed(0)).tolist()
     words = {
-        (a, b): f"{'abcd'[a]}{'ABCDEFGHIJKLMNOP'[4 * a + b]}{'abcd'[b]}" for a in range(4) for b in range(4)
+        (a, b): f"{'abcd'[a]}{'ABCDEFGHIJKLMNOP'[4 * a + b]}{'wxyz'[b]}" for a in range(4) for b in range(4)
     }
     (tmp_path / "text.txt").write_text(" ".join(words[a, b] for a, b in draws))
-    shape = ["context=17", "d_model=32", "batch_size=32", "steps=300", "eval_every=300", "lr=3e-3"]
+    shape = ["context=17", "d_model=64", "batch_size=64", "steps=800", "eval_every=800", "lr=3e-3"]
     training, _ = trained(tmp_path / "text.txt", tmp_path / "run", *shape)
     model, tokenizer = training.model.eval(), training.tokenizer
     for word in words.values():
-        ids = tokenizer.encode(f"aAa {word[0]}[MASK]{word[2]} bFb", allow_special=True)
+        ids = tokenizer.encode(f"aAw cJy {word[0]}[MASK]{word[2]} bFx", allow_special=True)
         row = torch.tensor([[*tokenizer.around[0], *ids, *tokenizer.around[1]]])
         with torch.no_grad():
             logits = model.token_logits(model(row)[row == tokenizer.mask])

@@ -3,6 +3,7 @@
 import click
 
 from .. import __version__
+from .encoding import fill
 from .folders import export, import_
 from .lab import lab
 from .looking import effect, look
@@ -26,6 +27,8 @@ def cli() -> None:
 
 
 for verb in (train, generate, translate, eval, look, effect, info, import_, export, demo, lab):
+    cli.add_command(verb)
+for verb in (fill,):
     cli.add_command(verb)
 for verb in (neighbours, analogy, map_, vectors):
     cli.add_command(verb)
