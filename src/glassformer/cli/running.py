@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from .encoding import evaluate as evaluate_encoder
 from .options import checkpoint_option, device_option, json_option, weights_option
 from .vectors import evaluate as evaluate_vectors
 
@@ -128,11 +129,15 @@ def eval(
     TEXT as for `train`. The text is read in non-overlapping windows of the model's context, so that every
     token is predicted once. Bits per byte compares models with different tokenizers.
 
+    An encoder tells 15 % of the tokens, hidden from it: loss and accuracy. One with labels is measured with a
+    file of text<TAB>label lines instead: accuracy and macro-F1.
+
     Word vectors (a run, or a file) are measured with lists instead: of judged word pairs (WordSim-353) or of
     analogies (Google's). What fits what is seen from the files; docs/vectors.md.
     """
     from ..decoding.prepare import int8
-    from ..hub.folder import load_language_model
+    from ..device import choose_device
+    from ..hub.folder import open_folder
     from ..store.vectors import holds_vectors
     from ..terminal import progress, spoken
     from ..training.evaluate import evaluate
@@ -140,7 +145,11 @@ def eval(
     if holds_vectors(run):
         evaluate_vectors(run, [spoken(text) for text in texts], as_json, checkpoint)
         return
-    model, tokenizer = load_language_model(run, checkpoint, device)
+    opened = open_folder(run, checkpoint)
+    if opened.family == "bert":
+        evaluate_encoder(opened, [spoken(text) for text in texts], tokens, as_json, device)
+        return
+    model, tokenizer = opened.language_model().to(choose_device(device)), opened.tokenizer()
     if weights == "int8":
         model = int8(model)
     with progress() as advance:

@@ -100,9 +100,8 @@ def train(
     from ..terminal import spoken
     from ..training import train as training
 
-    assignments = [text for text in texts if _SETTING.match(text) and not Path(text).exists()]
-    files = [text for text in texts if text not in assignments]
-    settings: dict[str, object] = dict(map(_pair, assignments))
+    files, assignments = parted(texts)
+    settings: dict[str, object] = {**assignments}
     if steps is not None:
         settings["steps"] = steps
     if resume is not None:
@@ -117,13 +116,19 @@ def train(
     if model == "word2vec" and preset:
         raise UserError("word vectors have no preset; their settings stand in docs/vectors.md")
     words = [spoken(text) for text in files]
-    out = out or _default_out(files)
+    out = out or default_out(files)
     model, preset = model or "gpt", preset or "tiny"
     done = training.train(words, out, model=model, preset=preset, recipe=recipe, base=base, **settings)
     click.echo(done)
 
 
-def _default_out(files: Sequence[str]) -> Path:
+def parted(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Files, and settings written KEY=VALUE."""
+    assignments = [word for word in words if _SETTING.match(word) and not Path(word).exists()]
+    return [word for word in words if word not in assignments], dict(map(_pair, assignments))
+
+
+def default_out(files: Sequence[str]) -> Path:
     name = Path(files[0]).stem if files and files[0] != "-" else "text"
     return Path("runs") / (re.sub(r"[^\w.-]+", "-", name).strip("-") or "text")
 

@@ -61,13 +61,13 @@ def translate(
     from ..device import choose_device
     from ..glass.alignment import draw, require_format
     from ..store.run import Run
-    from ..terminal import console, progress, read_argument, spoken
+    from ..terminal import console, is_file, progress, read_argument, spoken
 
     opened = Run(run).checkpoint(checkpoint)
     model, tokenizer = opened.translator().to(choose_device(device)), opened.tokenizer()
     given = read_argument(text)
-    is_file = text != "-" and _is_file(spoken(text))
-    texts = lines(Path(text)) if is_file else given.removesuffix("\n").split("\n")
+    from_file = text != "-" and is_file(spoken(text))
+    texts = lines(Path(text)) if from_file else given.removesuffix("\n").split("\n")
     if not any(line.strip() for line in texts):
         raise UserError("the text to translate is empty")
     references = [line.strip() for line in lines(against)] if against is not None else None
@@ -81,7 +81,7 @@ def translate(
             raise UserError(f"{run} was trained without attention, and so has no alignment to draw")
     output.prepare(out, alignment)
     with progress() as advance:
-        each = f"{text}: line" if is_file else "text"
+        each = f"{text}: line" if from_file else "text"
         best = found(model, tokenizer, texts, beam=beam, alpha=alpha, advance=advance, each=each)
     written = [tokenizer.decode(translation.ids) for translation in best]
     if alignment is not None:
@@ -103,10 +103,3 @@ def translate(
         console.print(f"BLEU   {told.bleu:.2f}  {told.bleu_signature}")
         console.print(f"chrF   {told.chrf:.2f}  {told.chrf_signature}")
         console.print(f"exact  {told.exact:.2%} of {len(references):,}")
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):  # too long for a name, or with a zero in it
-        return False

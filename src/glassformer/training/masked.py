@@ -103,13 +103,19 @@ def told(model: Any, batch: Batch) -> tuple[Tensor, Tensor]:
 
 
 def measured(
-    tokens: Tokens, n: int, starts: Sequence[int], masking: Masking, seed: int, batch_size: int
+    tokens: Tokens,
+    n: int,
+    starts: Sequence[int],
+    masking: Masking,
+    seed: int,
+    batch_size: int,
+    number: int = 0,
 ) -> Iterator[Batch]:
-    """The windows of n tokens that begin at these places. What is hidden depends on the seed and the number
-    of a window alone."""
+    """The windows of n tokens that begin at these places, numbered from `number` on. What is hidden follows
+    from the seed and the number of a window alone."""
     for i in range(0, len(starts), batch_size):
         text_bn = np.stack([tokens[start : start + n] for start in starts[i : i + batch_size]])
-        yield masking.hide(text_bn, (_MEASURING, seed), first=i, plainly=True)
+        yield masking.hide(text_bn, (_MEASURING, seed), first=number + i, plainly=True)
 
 
 def settings(preset_name: str = "tiny") -> dict[str, Any]:

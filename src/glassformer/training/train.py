@@ -8,12 +8,13 @@ from ..errors import UserError
 from ..hub.folder import open_folder
 from ..store.run import Run
 from ..terminal import console, progress
-from . import masked, pairs, start, vectors
+from . import labelled, masked, pairs, start, vectors
 from .loop import Training
 from .report import train_visibly
 from .settings import ModelName
 
 Trainable = ModelName | Literal["bert", "seq2seq", "word2vec"]
+_ENCODER_TASKS = {masked.TASK: masked.resumed, labelled.TASK: labelled.resumed}
 Texts = str | Path | Sequence[str | Path]
 
 
@@ -78,11 +79,12 @@ def train(
 def resume(run: str | Path, /, **settings: object) -> Path:
     """Go on with a run exactly where it stopped, or, with more `steps`, beyond its end."""
     folder, assignments = Path(run), _assignments(settings)
-    family = Run(folder).checkpoint("last").settings.get("family")
+    kept = Run(folder).checkpoint("last").settings
+    family = kept.get("family")
     if family == vectors.FAMILY:
         return _done(vectors.resumed(Run(folder), assignments))
-    if family == masked.FAMILY:
-        return _done(masked.resumed(Run(folder), assignments))
+    if task := _ENCODER_TASKS.get(str(kept.get("task"))):
+        return _done(task(Run(folder), assignments))
     if family == pairs.FAMILY:
         return _done(pairs.resumed(Run(folder), assignments))
     return _done(start.resumed(folder, assignments))
