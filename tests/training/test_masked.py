@@ -5,16 +5,20 @@ import json
 import pytest
 import torch
 import torch.nn.functional as F
+import transformers
 
 from conftest import Silent
 from glassformer import UserError
 from glassformer.data.batches import IGNORE
+from glassformer.encoding.fill import fill
+from glassformer.hub.export import export
 from glassformer.hub.folder import open_folder
 from glassformer.models import Bert
 from glassformer.store import tensors
 from glassformer.store.run import Run
 from glassformer.training import masked, train
 from glassformer.training.loop import fit
+from published import CLOSE, WORDPIECE_ROLES, bert, save, wordpiece
 
 SMALL = ["context=12", "d_model=16", "n_layers=2", "n_heads=2", "batch_size=4", "lr=1e-2", "eval_every=10"]
 
@@ -109,7 +113,7 @@ def test_measured_is_always_the_same_and_behind_the_mask(text_file, tmp_path):
     assert all(loss is not None for _, loss, _ in steps.validations)
 
 
-def test_an_encoder_is_trained_on(text_file, tmp_path):
+def test_an_encoder_is_trained_on(text_file, run_folder, tmp_path):
     trained(text_file, tmp_path / "first", "steps=20")
     run = train.train(text_file, tmp_path / "second", base=tmp_path / "first", steps=0)
     one, two = (open_folder(folder).encoder() for folder in (tmp_path / "first", run))
@@ -124,7 +128,54 @@ def test_an_encoder_is_trained_on(text_file, tmp_path):
     other.write_text("完全不同" * 50, encoding="utf-8")
     with pytest.raises(UserError, match="lacks"):
         train.train(other, tmp_path / "third", base=tmp_path / "first", steps=1)
+    with pytest.raises(UserError, match="is no encoder"):
+        train.train(text_file, tmp_path / "third", model="bert", base=run_folder)
     assert not (tmp_path / "third").exists()
+
+
+def test_a_published_encoder_is_trained_on(tmp_path):
+    folder = save(bert(vocab_size=320), tmp_path / "bert", wordpiece())
+    (folder / "tokenizer_config.json").write_text(json.dumps(WORDPIECE_ROLES), encoding="utf-8")
+    (tmp_path / "text.txt").write_text(
+        "the quick brown fox jumps over the lazy dog. " * 200, encoding="utf-8"
+    )
+    run = train.train(
+        tmp_path / "text.txt", tmp_path / "run", base=folder, steps=2, accumulate=1, batch_size=2, lr=1e-3
+    )
+    before, after = open_folder(folder).encoder(), open_folder(run, "last")
+    assert after.shape.mlm
+    assert not torch.equal(after.encoder().embedding.weight, before.embedding.weight)
+    assert after.tokenizer().mask == 4
+    assert [len(best) for best in fill(after.encoder(), after.tokenizer(), "the [MASK] dog", n=3)] == [3]
+    train.resume(run, steps=3)
+    assert Run(run).checkpoint("last").step == 3
+
+
+@pytest.mark.parametrize("tokenizer", ["chars", "bpe"])
+def test_transformers_opens_what_was_trained(tokenizer, text_file, tmp_path):
+    said = [f"tokenizer={tokenizer}", "bpe_vocab_size=300", "context=32"]
+    trained(text_file, tmp_path / "run", "steps=3", *said)
+    out = export(open_folder(tmp_path / "run"), tmp_path / "out")
+    theirs = transformers.AutoModelForMaskedLM.from_pretrained(out).eval()
+    their_tokenizer = transformers.AutoTokenizer.from_pretrained(out)
+    opened = open_folder(tmp_path / "run")
+    model, ours = opened.encoder(), opened.tokenizer()
+    texts = ["the [MASK]at", "cat", "the cat sees"]
+    batch = their_tokenizer(texts, padding=True, return_tensors="pt")
+    assert (
+        batch.input_ids[1][: len(ours.encode_wrapped("cat"))].tolist() == ours.encode_wrapped("cat").tolist()
+    )
+    assert batch.input_ids[0].tolist().count(ours.mask) == 1
+    valid = batch.attention_mask.bool()
+    with torch.no_grad():
+        expected = theirs(batch.input_ids, attention_mask=batch.attention_mask).logits
+        here = model.token_logits(model(batch.input_ids, valid_bn=valid))
+    torch.testing.assert_close(here[valid], expected[valid], **CLOSE)
+    back = open_folder(out)
+    [one], [other] = (
+        fill(m, t, "the [MASK]at", n=1) for m, t in ((model, ours), (back.encoder(), back.tokenizer()))
+    )
+    assert one[0].text == other[0].text
 
 
 @pytest.mark.parametrize(

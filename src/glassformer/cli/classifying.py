@@ -14,7 +14,13 @@ from .training import default_out, parted
 @click.command()
 @run_argument
 @click.argument("labels", metavar="LABELS.TSV [KEY=VALUE…]", nargs=-1, required=True)
-@click.option("--task", type=click.Choice(["classify"]), default="classify", show_default=True)
+@click.option(
+    "--task",
+    type=click.Choice(["classify"]),
+    default="classify",
+    show_default=True,
+    help="What to learn: one of several labels for each text.",
+)
 @click.option(
     "--pooling",
     type=click.Choice(["cls", "mean"]),

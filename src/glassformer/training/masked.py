@@ -146,6 +146,7 @@ def begun(
 ) -> Iterator[Training]:
     """A training of a new encoder on `texts`, or of `base` to go on with it, in the new run folder `out`; see
     `start.begun`."""
+    encoder = None if base is None else base.encoder()
     parts = settings(preset_name) if base is None else _parts_of(base)
     changed = config.override(parts, assignments)
     _refuse_unused(changed["train"])
@@ -162,10 +163,10 @@ def begun(
         with progress() as advance:
             text = corpus.prepare(paths, out / DATA, tokenizer, data.bpe_vocab_size, advance, ENCODING)
         torch.manual_seed(changed["train"].seed)
-        if base is None:
+        if encoder is None:
             model = Bert(dataclasses.replace(changed["model"], vocab_size=text.tokenizer.vocab_size))
         else:
-            model = with_heads(base.encoder(), changed["model"])
+            model = with_heads(encoder, changed["model"])
         yield _training(run, model, text, changed["train"], data)
 
 
