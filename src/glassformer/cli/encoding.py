@@ -160,12 +160,12 @@ def search(
         raise UserError("search takes a QUERY, or --pairs to measure with")
     model, tokenizer = encoder(run, checkpoint, device)
     texts, each = lines_of(str(file), required=True)
-    places = list({line.strip(): i for i, line in reversed([*enumerate(texts)]) if line.strip()}.values())[
-        ::-1
-    ]
-    if not places:
-        raise UserError(f"{file} has no line with text")
-    asked, relevant = _asked(pairs, {texts[i].strip(): j for j, i in enumerate(places)}, file)
+    first: dict[str, int] = {}
+    for i, line in enumerate(texts):
+        if line.strip():
+            first.setdefault(line.strip(), i)
+    places = list(first.values())
+    asked, relevant = _asked(pairs, {line: i for i, line in enumerate(first)}, file)
     asked = asked or [read_argument(query or "").strip()]
     if not asked[0]:
         raise UserError("the query is empty")
