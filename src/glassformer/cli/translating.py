@@ -76,15 +76,15 @@ def translate(
     from ..device import choose_device
     from ..glass.alignment import draw, require_format
     from ..hub.folder import open_folder
-    from ..terminal import console, progress, read_argument, spoken
+    from ..terminal import console, is_file, progress, read_argument, spoken
 
     opened = open_folder(run, checkpoint)
     model, tokenizer = opened.translator().to(choose_device(device)), opened.tokenizer()
     given = read_argument(text)
-    is_file = text != "-" and _is_file(spoken(text))
-    if not is_file and len(given.split()) == 1 and given.endswith((".txt", ".tsv")):
+    from_file = text != "-" and is_file(spoken(text))
+    if not from_file and len(given.split()) == 1 and given.endswith((".txt", ".tsv")):
         raise UserError(f"{given}: no such file")
-    texts = side(Path(text), 0) if is_file else given.removesuffix("\n").split("\n")
+    texts = side(Path(text), 0) if from_file else given.removesuffix("\n").split("\n")
     if not any(line.strip() for line in texts):
         raise UserError("the text to translate is empty")
     references = side(against, 1) if against is not None else None
@@ -98,7 +98,7 @@ def translate(
             raise UserError(f"{run} was trained without attention, and so has no alignment to draw")
     output.prepare(out, alignment)
     with progress() as advance:
-        each = f"{text}: line" if is_file else "text"
+        each = f"{text}: line" if from_file else "text"
         best = found(
             *(model, tokenizer, texts), beam=beam, n_best=n_best or 1, alpha=alpha, advance=advance, each=each
         )
@@ -135,10 +135,3 @@ def translate(
             name = f"{group.low}–{group.high}" if group.high else f"{group.low} or more"
             figures = f"{group.scores.bleu:6.2f} {group.scores.chrf:6.2f} {group.scores.exact:7.2%}"
             console.print(f"{name:<20} {group.n:>5,} {figures}")
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):  # too long for a name, or with a zero in it
-        return False

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ..data.library import LibraryTokenizer
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError, unknown
 from ..models import Decoder, LanguageModel, Model, Translator
@@ -113,8 +112,7 @@ def ids_of(model: Model, tokenizer: Tokenizer, text: str) -> list[int]:
     """
     if isinstance(model, LanguageModel):
         return [int(i) for i in tokenizer.encode(text)]
-    encode = tokenizer.encode_wrapped if isinstance(tokenizer, LibraryTokenizer) else tokenizer.encode
-    ids = [int(i) for i in encode(text)]
+    ids = [int(i) for i in tokenizer.encode_wrapped(text)]
     if len(ids) > model.config.context:
         raise UserError(
             f"the text has {len(ids)} tokens, special ones included; this encoder sees at most "

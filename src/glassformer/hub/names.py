@@ -119,7 +119,10 @@ class Names:
                 full = full.replace(before, now)
             if full not in known and self.prefix + full in known:
                 full = self.prefix + full
-            if any(fnmatchcase(spelling, p) for spelling in (full, self.prefix + full) for p in self.unused):
+            spellings = (full, self.prefix + full)
+            if full not in known and any(
+                fnmatchcase(s, pattern) for s in spellings for pattern in self.unused
+            ):
                 continue
             if full in given:
                 raise UserError(f"{source} holds {full} twice, once as {name}")

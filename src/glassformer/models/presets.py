@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from ..nn.recurrent import Kind
+from .bert import BertConfig
 from .gpt import GPTConfig
 from .recurrent import RecurrentConfig
 from .seq2seq import Seq2SeqConfig
@@ -56,3 +57,10 @@ TRANSFORMER_PRESETS: dict[str, TransformerConfig] = {
 }
 """Translators again: `tiny` learns a generated task in a minute, `small` tens of thousands of pairs in half
 an hour on two cores, `base` is as large as the base model of Vaswani et al. 2017 and wants a GPU."""
+
+ENCODER_PRESETS = {
+    "tiny": BertConfig(1, context=64, n_layers=4, n_heads=4, d_model=128, mlm=True),
+    "small": BertConfig(1, context=256, n_layers=6, n_heads=6, d_model=384, dropout=0.1, mlm=True),
+    "base": BertConfig(1, context=512, n_layers=12, n_heads=12, d_model=768, dropout=0.1, mlm=True),
+}
+"""The same sizes as encoders, with a vocabulary still to come; `base` is the shape of BERT's."""

@@ -44,6 +44,11 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 GATED = frozenset({"swiglu", "geglu"})
 
 
+def activated(name: Activation) -> Callable[[Tensor], Tensor]:
+    """The function that an activation's name stands for; of a gated one, that of its gate."""
+    return ACTIVATIONS[name]
+
+
 class FeedForward(nn.Module):
     """down(act(up(x))), the same for every position; SwiGLU: down(silu(gate(x)) * up(x)), GEGLU: the same
     with the tanh GELU (Shazeer 2020)."""
@@ -54,7 +59,7 @@ class FeedForward(nn.Module):
         self, d_model: int, d_inner: int, activation: Activation = "gelu", *, bias: bool = True
     ) -> None:
         super().__init__()
-        self.activation = ACTIVATIONS[activation]
+        self.activation = activated(activation)
         self.gate = nn.Linear(d_model, d_inner, bias=bias) if activation in GATED else None
         self.up = nn.Linear(d_model, d_inner, bias=bias)
         self.down = nn.Linear(d_inner, d_model, bias=bias)
