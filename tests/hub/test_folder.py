@@ -338,19 +338,17 @@ def test_an_encoder_says_that_it_does_not_write(encoder, glassformer, tmp_path, 
     monkeypatch.chdir(tmp_path)
     import_folder(encoder, tmp_path / "run")
     for folder in (encoder, tmp_path / "run"):
-        for words in (["generate", folder, "--seed", 1], ["eval", folder, text_file]):
-            code, out, err = glassformer(*words)
-            assert (code, out) == (2, "")
-            assert err.startswith(f"glassformer: {folder}")
-            assert err.endswith(" is an encoder: it reads a text, but has no next token to write\n")
-        code, _, err = glassformer("train", "--from", folder, text_file, "--out", "tuned")
-        assert code == 2
-        assert "is an encoder" in err
+        code, out, err = glassformer("generate", folder, "--seed", 1)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"glassformer: {folder}")
+        assert err.endswith(" is an encoder: it reads a text, but has no next token to write\n")
+        code, out, err = glassformer("eval", folder, text_file)
+        assert (code, out) == (2, "")
+        assert "this encoder has no head that tells hidden tokens" in err
         code, out, _ = glassformer("info", folder)
         assert code == 0
         assert re.search(r"pooler +1,056", out)
         assert "reading it" in out
-    assert not (tmp_path / "tuned").exists()
     model, tokenizer = load(tmp_path / "run", device="cpu")
     ids = torch.tensor([tokenizer.encode_wrapped(PROMPT).tolist()])
     torch.testing.assert_close(model(ids), bert()(ids).last_hidden_state, **CLOSE)
