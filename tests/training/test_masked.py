@@ -128,7 +128,7 @@ def test_an_encoder_is_trained_on(text_file, run_folder, tmp_path):
     other.write_text("完全不同" * 50, encoding="utf-8")
     with pytest.raises(UserError, match="lacks"):
         train.train(other, tmp_path / "third", base=tmp_path / "first", steps=1)
-    with pytest.raises(UserError, match="is no encoder"):
+    with pytest.raises(UserError, match="--from keeps the shape of its run"):
         train.train(text_file, tmp_path / "third", model="bert", base=run_folder)
     assert not (tmp_path / "third").exists()
 

@@ -82,12 +82,12 @@ def train(
 ) -> Path:
     """Train a new model on texts and return its run folder `out`.
 
-    `texts`: one or several of file, folder, glob, "-" (standard input). `model`: "gpt" (the default), or
-    "rnn", "lstm" or "gru", or "bert", or "word2vec", or "transformer" or "seq2seq" for files of
-    `source<TAB>target` lines or two files, line by line. `preset`: "tiny" (the default), "small" or "base"; `recipe`: "gpt2" or
-    "2017" instead of the preset's own; `base`: a run or published model to fine-tune instead. `settings` as
-    on the command line: steps=500, n_layers=6, lr=1e-3, … Raises UserError for what is wrong with any of
-    them, and KeyboardInterrupt after a Ctrl-C, when all is saved."""
+    `texts`: one or several of file, folder, glob, "-" (standard input). `model`: "gpt" (the default), "rnn",
+    "lstm" or "gru"; "bert"; "word2vec"; or "transformer" or "seq2seq" for files of `source<TAB>target` lines
+    or two files, line by line. `preset`: "tiny" (the default), "small" or "base"; `recipe`: "gpt2" or "2017"
+    instead of the preset's own; `base`: a run or published model to fine-tune instead. `settings` as on the
+    command line: steps=500, n_layers=6, lr=1e-3, … Raises UserError for what is wrong with any of them, and
+    KeyboardInterrupt after a Ctrl-C, when all is saved."""
     names = [str(text) for text in ([texts] if isinstance(texts, str | Path) else texts)]
     checkpoint = None if base is None else open_folder(base)
     if checkpoint is not None and (model or preset or recipe):
