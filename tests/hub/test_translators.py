@@ -253,7 +253,10 @@ def test_there_and_back(translator, tmp_path):
 
 def test_a_published_t5_is_tuned_on_pairs(translator, tmp_path):
     (tmp_path / "pairs.tsv").write_text("The quick\ta fox\nThe lazy\ta dog\n" * 20, encoding="utf-8")
-    base, settings = open_folder(translator), ["batch_size=100", "steps=3", "valid_fraction=0", "warmup=1"]
+    base, settings = (
+        open_folder(translator),
+        ["batch_size=100", "steps=6", "warmup=1", "lr=3e-3", "dropout=0"],
+    )
     with pairs.begun(
         [str(tmp_path / "pairs.tsv")], tmp_path / "run", base=base, assignments=settings
     ) as tuned:

@@ -6,12 +6,15 @@ import torch
 from torch import Tensor
 
 from ..errors import UserError
-from ..models import Model, RecurrentLM, Translator
+from ..models import EncoderDecoder, Model, RecurrentLM, Translator
 from ..nn.recurrent import INSIDE
 from .edits import Edit, noop
 from .trace import Trace, rows, trace
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 2e-3}
+
+TOUCHED = (".v", ".mask", ".scores", ".weights", ".heads")
+"""The ends of the names of what edits of attention touch."""
 
 GATES = ("f", "i", "o", "r", "z")
 EDITED = 64
@@ -68,19 +71,22 @@ def check_pair(model: Translator, source: Sequence[int], inputs: Sequence[int]) 
     """The traced pass of an encoder-decoder over one source and what its decoder reads, checked as `check`
     does; raises UserError as it does."""
 
-    def run(names: str, edits: Sequence[Edit] = ()) -> Trace:
+    def run(names: str | Sequence[str], edits: Sequence[Edit] = ()) -> Trace:
         return trace(model, source, names, target=inputs, edits=edits)
 
-    traced = run("*")
+    transformer = isinstance(model, EncoderDecoder)
+    traced = run(["*.weights", "*.mask", "logits"] if transformer else "*")
     plain = run("logits")["logits"]
     if not torch.isfinite(plain).all():
         raise UserError(f"self-check: the model gives {RESULTS['logits']} that are no numbers; {DAMAGED}")
     if not torch.equal(plain, run("logits")["logits"]):
         raise UserError("self-check: two passes over the same text differ; something random is still on")
-    if model.attention is not None:
-        weights = traced["attention.weights"]
-        _check_rows("the attention", weights, torch.ones_like(weights, dtype=torch.bool))
-    edits = [Edit(name, Tensor.clone, f"copy {name}") for name in traced if name != "logits"]
+    for name in (name for name in traced if name.endswith("weights")):
+        weights, place = traced[name], name.removesuffix(".weights")
+        allowed = traced.get(f"{place}.mask", torch.ones_like(weights, dtype=torch.bool))
+        _check_rows("the attention" if place == "attention" else place, weights, allowed)
+    touched = [name for name in model.tap_names() if name.endswith(TOUCHED)] if transformer else traced
+    edits = [Edit(name, Tensor.clone, f"copy {name}") for name in touched if name != "logits"]
     tolerance = TOLERANCE[plain.dtype]
     _check_same("logits", "a traced pass", traced["logits"], plain, tolerance)
     _check_same("logits", "an edit that changes nothing", run("logits", edits)["logits"], plain, tolerance)

@@ -188,9 +188,10 @@ def _translation(subject: Subject, target: str | None, language: Language) -> st
     labels: list[Label] = [*values["source"], *values["target"]]
     return (
         _environment()
-        .get_template("translation.html")
+        .get_template("attentions.html" if "attentions" in values else "translation.html")
         .render(
             language=language,
+            model=subject.model.config,
             title=_title(subject),
             mark=blake2s(
                 f"{subject.text}\n{target}".encode(errors="surrogatepass"), digest_size=4

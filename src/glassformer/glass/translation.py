@@ -5,18 +5,23 @@ Shapes: n tokens of the target, END included; m tokens of the source; D units.
 
 from typing import Any
 
+import torch
 from markupsafe import Markup
 from torch import Tensor
 
+from ..data.parallel import source_ids
 from ..data.tokenizers import Tokenizer
 from ..decoding.translate import search
 from ..errors import UserError
-from ..models import Translator
+from ..models import EncoderDecoder, Translator
 from . import sections
 from .check import check_pair
+from .edits import PLACES, Which
+from .effect_pairs import PARTS
 from .over_time import NAMED, Map
 from .pictures import MAP_SIZE, TIME_SIZE, over_time, picture
-from .sections import TABLE_SIZE, Attention
+from .sections import TABLE_SIZE, Attention, Label
+from .trace import Trace
 from .words import spoken
 from .words_translation import WORDS
 
@@ -47,24 +52,54 @@ def values(model: Translator, tokenizer: Tokenizer, text: str, target: str | Non
     read = sections.labels(tokenizer, inputs)
     wrote = sections.labels(tokenizer, [*written, tokenizer.end])
     return {
-        "model": model.config,
         "own": own,
         "shown_target": tokenizer.decode(written) if target is None else target,
         "source": sources,
         "target": wrote,
-        **_alignment(traced.tensors.get("attention.weights"), sources, wrote),
-        "maps": [
-            _map("memory", traced["memory"][0], sources),
-            _map("state", traced["state"][0], read),
-        ],
+        **_inside(model, traced, sources, read, wrote),
         "predictions": sections.predictions(
             traced, tokenizer, inputs, read, max(0, len(inputs) - TABLE_SIZE), tokenizer.end
         ),
     }
 
 
+def _inside(
+    model: Translator, traced: Trace, source: list[Label], read: list[Label], wrote: list[Label]
+) -> dict[str, Any]:
+    """What is shown of the model's inside: of a recurrent one the alignment and the states, of a Transformer
+    its three attentions."""
+    if isinstance(model, EncoderDecoder):
+        sides = {"encoder": (source, source), "decoder": (read, read), "cross": (wrote, source)}
+        return {"attentions": [_attention(traced, of, *sides[of]) for of in PARTS]}
+    return {
+        **_alignment(traced.tensors.get("attention.weights"), source, wrote),
+        "maps": [_map("memory", traced["memory"][0], source), _map("state", traced["state"][0], read)],
+    }
+
+
+def _attention(traced: Trace, of: Which, queries: list[Label], keys: list[Label]) -> dict[str, Any]:
+    """One of the three: every head as a picture, and the one whose rows are the least uniform in numbers."""
+    layers = range(len(getattr(traced.model, "encoder" if of == "encoder" else "decoder").blocks))
+    weights_Lhnm, masks_Lhnm = (
+        torch.cat([traced[f"{PLACES[of].format(i)}.{name}"] for i in layers]) for name in ("weights", "mask")
+    )
+    layer, head = Attention(weights_Lhnm, masks_Lhnm, queries, keys).choose()
+    shown = slice(TABLE_SIZE)
+    first = Attention(weights_Lhnm[..., shown, shown], masks_Lhnm[..., shown, shown], queries, keys)
+    return {
+        "of": of,
+        "rows": queries,
+        "columns": keys,
+        "maps": [[picture(weights_nm) for weights_nm in layer_hnm] for layer_hnm in weights_Lhnm],
+        "layer": layer,
+        "head": head,
+        "table": sections.weight_table(first, layer, head, 0, 0),
+    }
+
+
 def _ids(tokenizer: Tokenizer, text: str, what: str) -> list[int]:
-    ids: list[int] = tokenizer.encode(text.strip()).tolist()
+    text = text.strip()
+    ids = source_ids(tokenizer, text) if what == "text" else tokenizer.encode(text).tolist()
     if len(ids) > MOST_TOKENS:
         raise UserError(f"the {what} has {len(ids)} tokens; a page shows {MOST_TOKENS} at most")
     return ids

@@ -72,4 +72,32 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "attention_dot": ("Its attention scores by the dot product.", "注意力用点积打分。"),
     "attention_general": ("Its attention scores by s · U h.", "注意力用 s · U h 打分。"),
+    "transformer": (
+        "A Transformer that translates: {encoder:layer} that read the source, {decoder:layer} that write the "
+        "target, {heads:head} each, {width} wide, {parameters} parameters.",
+        "做翻译的 Transformer：编码器 {encoder} 层读原文，解码器 {decoder} 层写译文，"
+        "每层 {heads} 个头，宽 {width}，共 {parameters} 个参数。",
+    ),
+    "of_encoder": ("The source reads itself", "编码器自注意力：原文读原文"),
+    "note_encoder": (
+        "The encoder’s own attention: each token of the source sees all of them, those after it too.",
+        "编码器里每个词元都能看到整个原文，后面的也能看到。",
+    ),
+    "of_decoder": ("The target reads itself", "解码器自注意力：译文读译文"),
+    "note_decoder": (
+        "The decoder’s own attention: a row is a token that it has read, from the start token on, and sees "
+        "nothing of what follows.",
+        "一行是解码器读入的一个词元，从起始词元开始；后面的词元看不到。",
+    ),
+    "of_cross": ("The target reads the source", "交叉注意力：译文读原文"),
+    "note_cross": (
+        "A row is a token that is written, a column a token of the source: queries and keys come from two "
+        "texts.",
+        "一行是一个写出的词元，一列是一个原文词元：查询和键来自两段文字。",
+    ),
+    "head_note": (
+        "Every row is one softmax and sums to 1; the darker, the more was read. A weight says what was read, "
+        "not what made the difference.",
+        "每一行是一次 softmax，和为 1；颜色越深，读得越多。权重说明读了哪里，不说明起了什么作用。",
+    ),
 }

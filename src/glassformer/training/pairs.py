@@ -109,7 +109,9 @@ def begun(
     with sources.opened(texts) as paths, run.locked(), nothing_left_behind(run, missing):
         tokenizer = None if base is None else base.tokenizer()
         pairs = parallel.prepare(paths, out / DATA, parts["data"], tokenizer)
-        shape = dataclasses.replace(parts["model"], vocab_size=pairs.tokenizer.vocab_size)
+        shape = parts["model"]
+        if base is None:  # a published model may have more ids than its tokenizer
+            shape = dataclasses.replace(shape, vocab_size=pairs.tokenizer.vocab_size)
         torch.manual_seed(parts["train"].seed)
         model = FAMILIES[family][1](shape) if base is None else base.translator(shape)
         with progress() as advance:
