@@ -50,7 +50,7 @@ export class Questions {
     const near = 0.5 * 10 ** -question.decimals + 1e-9;
     const right = question.options.length ? given === answer : Math.abs(given - answer) <= near;
     if (right) {
-      keepAnswer(this.slug, question.key);
+      keepAnswer(this.slug, form.dataset.question);
       form.querySelector("details").open = true;
       return tell("right", speak(this.words, "right"));
     }
