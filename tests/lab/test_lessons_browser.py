@@ -362,3 +362,15 @@ def test_an_index_stands_below_the_line(opened, language):
     )
     assert lowered
     assert min(lowered) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict"),
+    [("０．７５", "right"), ("３／４", "right"), ("−１", "wrong"), ("1/0", ""), ("1e999", ""), ("∞", "")],
+)
+def test_numbers_are_read_as_they_are_typed(opened, given, verdict):
+    form = opened(SLUGS.index("two-values")).locator("form[data-question=weights]")
+    form.locator("input").fill(given)
+    form.locator("button").click()
+    assert form.locator(".verdict").get_attribute("class") == f"verdict {verdict}"
+    assert (form.locator(".verdict").inner_text() == say("no_number", "en")) is (verdict == "")

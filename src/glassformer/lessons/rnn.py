@@ -320,10 +320,9 @@ GRADIENT = (
         )
     ),
     Formula(r"\left\| \frac{\partial h_t}{\partial h_k} \right\|_2 \le \|W_h\|_2^{\,t-k}"),
-    Formula(
-        r"\left\|\begin{pmatrix} a & b \\ c & d \end{pmatrix}\right\|_2"
-        r" = \frac{\sqrt{(a+d)^2 + (c-b)^2} + \sqrt{(a-d)^2 + (b+c)^2}}{2}"
-    ),
+    Formula(r"\left\|\begin{pmatrix} a & b \\ c & d \end{pmatrix}\right\|_2 = \frac{\sqrt{p} + \sqrt{q}}{2}"),
+    Formula(r"p = (a+d)^2 + (c-b)^2"),
+    Formula(r"q = (a-d)^2 + (b+c)^2"),
     Slider("sigma", Text("最大奇异值 $σ = ‖W_h‖_2$", "Largest singular value $σ = ‖W_h‖_2$"), 0.1, 3, 0.05),
     Slider("distance", Text("隔几步：$t - k$，$k = 1$", "Distance $t - k$, with $k = 1$"), 0, STEPS - 1),
     Matrices(
