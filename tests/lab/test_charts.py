@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from glassformer.lab.charts import chart
+from glassformer.lab.charts import chart, spoken
 from glassformer.lessons.lesson import Chart, Points, Text
 
 MAP = Chart(Text("", ""), "x", Text("", ""), Text("", ""), points=Points("y", "names"))
@@ -22,3 +22,10 @@ def test_names_are_text():
     assert "&lt;/svg&gt;&lt;script&gt;" in drawn
     assert ">&amp;<" in drawn
     assert "<script" not in drawn
+
+
+def test_no_tick_is_rounded_to_nothing():
+    assert [spoken(10.0**p) for p in range(-5, 6)] == [
+        *("1e-5", "1e-4", "1e-3", "0.01", "0.1", "1", "10", "100", "1,000", "10,000", "1e5")
+    ]
+    assert spoken(0) == "0"

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 from glassformer.lab.formulas import formula
 from glassformer.lab.pages import index_page, lesson_page, questions
@@ -316,16 +317,60 @@ def test_a_broken_link_shows_the_page_as_it_is(opened, fragment):
 
 
 def test_progress_is_kept_and_cleared(opened):
-    page = opened(SLUGS.index("two-values"))
-    form = page.locator("form[data-question=weights]")
-    form.locator("input").fill("3/4")
-    form.locator("button").click()
-    assert form.locator(".verdict.right").count() == 1
-    index = page.context.new_page()
-    folder = page.url.rsplit("/", 1)[0]
     written = opened("index")
-    index.goto(f"{folder}/index.html")
-    assert index.locator("[data-lesson=two-values]").inner_text() == "1 of 3 right"
-    index.locator("[data-clear]").click()
-    assert index.locator("[data-lesson=two-values]").inner_text() == ""
     assert written.locator("tbody tr:not(.group)").count() == len(LESSONS)
+    page = opened(SLUGS.index("two-values"))
+    index = page.context.new_page()
+    index.goto(written.url)
+    cell = index.locator("[data-lesson=two-values]")
+
+    def answer(key, given):
+        form = page.locator(f"form[data-question={key}]")
+        if isinstance(given, int):
+            form.locator("input").nth(given).check()
+        else:
+            form.locator("input").fill(given)
+        form.locator("button").click()
+        assert form.locator(".verdict.right").count() == 1
+
+    answer("weights", "3/4")
+    expect(cell).to_have_text("1 of 3 right")  # in a tab that was open before
+    late = page.context.new_page()
+    late.goto(written.url)
+    expect(late.locator("[data-lesson=two-values]")).to_have_text("1 of 3 right")
+    late.close()
+    lesson = LESSONS[SLUGS.index("two-values")]
+    for question in questions(lesson):
+        name, i, j = question.answer
+        value = float(edited(lesson, question.under)[name][i, j])
+        worth = [value for _, value in question.options]
+        answer(question.key, worth.index(value) if worth else repr(value))
+    expect(cell).to_have_text("✓")
+    expect(cell).to_have_attribute("aria-label", "3 of 3 right")
+    index.locator("[data-clear]").click()
+    assert cell.inner_text() == ""
+    assert cell.get_attribute("aria-label") is None
+
+
+@BOTH
+def test_an_index_stands_below_the_line(opened, language):
+    page = opened(SLUGS.index("alignment"), language)
+    lowered = page.eval_on_selector_all(
+        ".formula msub",
+        "all => all.map(sub => { const [base, index] = [...sub.children].map(e => e.getBoundingClientRect());"
+        " return (index.bottom - base.bottom) / base.height; })",
+    )
+    assert lowered
+    assert min(lowered) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict"),
+    [("０．７５", "right"), ("３／４", "right"), ("−１", "wrong"), ("1/0", ""), ("1e999", ""), ("∞", "")],
+)
+def test_numbers_are_read_as_they_are_typed(opened, given, verdict):
+    form = opened(SLUGS.index("two-values")).locator("form[data-question=weights]")
+    form.locator("input").fill(given)
+    form.locator("button").click()
+    assert form.locator(".verdict").get_attribute("class") == f"verdict {verdict}"
+    assert (form.locator(".verdict").inner_text() == say("no_number", "en")) is (verdict == "")

@@ -146,3 +146,10 @@ def test_the_step_after_is_the_state_that_the_model_had():
         values = alignment.SHEET.evaluate({"t": [[t]]})
         assert values["s_t"] == pytest.approx(np.array([found["before"][t]]), abs=2e-5)
         assert alignment.WORDS[int(values["p_all"].argmax())] == found["target"][t - 1]
+
+
+def test_what_the_texts_say_of_the_models_is_what_was_measured():
+    values = alignment.SHEET.evaluate({"t": [[alignment.AT_SENSE + 1]]})
+    assert f"{values['p'][0, 0]:.2f}" == "0.94"  # in the question about "money"
+    assert learned("bottleneck")["right"]["none"][0] == 199
+    assert learned("bottleneck")["right"]["additive"] == [200] * 9

@@ -45,7 +45,7 @@ def ticks(low: float, high: float, log: bool) -> list[float]:
 
 def spoken(x: float) -> str:
     """A tick's number: short."""
-    if x != 0 and not 1e-3 <= abs(x) < 1e5:
+    if x != 0 and not 1e-2 <= abs(x) < 1e5:
         mantissa, exponent = f"{x:.0e}".split("e")
         return f"{mantissa}e{int(exponent)}"
     return number(x, 0 if abs(x) >= 10 or x == round(x) else 2, given=True)

@@ -179,7 +179,7 @@ LESSON = Lesson(
         "step": (Text("这一步", "this step"),),
         "senses": CHOICES[:2],
         "cuts": (
-            Text("bank 的权重", "weight of bank"),
+            Text("bank 权重", "weight"),
             Text("照常", "as it is"),
             Text("不读 bank", "without bank"),
             Text("只读 bank", "bank alone"),
@@ -231,10 +231,10 @@ LESSON = Lesson(
         Question(
             key="cut",
             ask=Text(
-                "照常，这一步写“银行”的概率是 0.94。把“money”遮住，只遮这一步，“bank”照样可以读。写“银行”的"
-                "概率还会超过一半吗？",
-                "As it is, this step writes 银行 with probability 0.94. Now mask “money”, at this step "
-                "only; “bank” can still be read. Is the probability of 银行 still above one half?",
+                "照常，这一步写“银行”的概率是 0.94。现在不许读“money”，只在这一步；“bank”照样可以读。写“银"
+                "行”的概率还会超过一半吗？",
+                "As it is, this step writes 银行 with probability 0.94. Now “money” must not be read, at "
+                "this step only; “bank” can be. Is the probability of 银行 still above one half?",
             ),
             answer=("below_half", 0, 0),
             under={"t": [[AT_SENSE + 1]], "M": {(0, 2): 0.0}},
@@ -277,10 +277,8 @@ LESSON = Lesson(
                 "first and then look (Luong et al. 2015), another order.",
             )
         ),
-        Formula(
-            r"e_{tj} = \tanh(s_{t-1} W + h_j U)\, v \qquad \alpha_t = \text{softmax}(e_t)"
-            r" \qquad c_t = \sum_j \alpha_{tj} h_j"
-        ),
+        Formula(r"e_{tj} = \tanh(s_{t-1} W + h_j U)\, v"),
+        Formula(r"\alpha_t = \text{softmax}(e_t) \qquad c_t = \sum_j \alpha_{tj} h_j"),
         Prose(
             Text(
                 "这里写的是行向量；论文写列向量，$e_{tj} = v^\\top \\tanh(W s_{t-1} + U h_j)$，是同一个式"
@@ -376,10 +374,8 @@ LESSON = Lesson(
                 "written: the score of a masked word is −∞, and the other weights share what it had.",
             )
         ),
-        Formula(
-            r"s_t = \text{GRU}([\,y_{t-1} \;\; c_t\,], s_{t-1})"
-            r" \qquad p = \text{softmax}(\tanh([\,s_t \;\; c_t\,] W_r + b_r)\, W_o)"
-        ),
+        Formula(r"s_t = \text{GRU}([\,y_{t-1} \;\; c_t\,], s_{t-1})"),
+        Formula(r"p = \text{softmax}(\tanh([\,s_t \;\; c_t\,] W_r + b_r)\, W_o)"),
         Matrices(
             (
                 Shown("s_t", r"s_t", "step", kind="scores"),
@@ -398,9 +394,12 @@ LESSON = Lesson(
         Prose(
             Text(
                 "一行是一步，一列是原文的一个词。“他们”看 they，“借了”看 borrowed。“银行”多半看 bank，也看 "
-                "money。最后一步写的是“完”，表示句子结束。",
+                "money。但写“钱”的时候，权重落在 the（«A_bank[4,4]»）和 bank（«A_bank[4,5]»）上，money 只有 "
+                "«A_bank[4,2]»，“钱”照样写对了：权重不是一本词典。最后一步写的是“完”，表示句子结束。",
                 "A row is a step, a column a word of the source. 他们, “they”, looks at “they”; 借了 looks "
-                "at “borrowed”. 银行 looks at “bank” most of all, and at “money”. The last step writes END, "
+                "at “borrowed”. 银行 looks at “bank” most of all, and at “money”. But to write 钱, “money”, "
+                "it looks at “the” («A_bank[4,4]») and “bank” («A_bank[4,5]»), with «A_bank[4,2]» for "
+                "“money”, and is right all the same: weights are no dictionary. The last step writes END, "
                 "and the sentence is over.",
             )
         ),
@@ -430,7 +429,12 @@ LESSON = Lesson(
                 "little of the whole sentence.",
             )
         ),
-        Matrices((Shown("measured", r"\text{mean}", "senses", "cuts", "weights", 3),)),
+        Matrices(
+            (Shown("measured", r"\text{mean}", "senses", "cuts", "weights", 3),),
+            Text(
+                "权重的平均，和写对的平均概率", "The mean weight, and the mean probability of the right word"
+            ),
+        ),
         Heading(Text("对齐已知的任务", "A task whose alignment is known")),
         Prose(
             Text(
@@ -558,12 +562,14 @@ LESSON = Lesson(
         Text(
             "是自注意力：查询和键来自同一句话，于是所有的位置可以同时算，不必一步等一步。$h_j U$ 与查询无"
             "关，只算一次（这就是后来说的“键”）；tanh 却要对每一对 $(i, j)$ 各算一遍。点积分数 $q_i · k_j$ "
-            "没有这一步，所有的分数合起来是一次矩阵乘法，这是后来换成它的主要原因。",
+            "没有这一步，所有的分数合起来是一次矩阵乘法，这是后来换成它的主要原因。\n\n"
+            "下一课就从点积注意力里最小的一个开始：一个查询，两个值。",
             "It is self-attention: queries and keys come from one text, so that all places can be computed "
             "at once, with no step waiting for another. $h_j U$ has nothing to do with the query and is "
             "computed once (it is what came to be called the key). The tanh, though, is taken anew for "
             "every pair $(i, j)$. A dot product $q_i · k_j$ has no such thing: all scores together are one "
-            "product of matrices, the main reason why it took over.",
+            "product of matrices, the main reason why it took over.\n\n"
+            "The next lesson begins with the smallest attention of that kind: one query, two values.",
         ),
     ),
 )

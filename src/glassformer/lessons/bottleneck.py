@@ -109,10 +109,10 @@ LESSON = Lesson(
         "The longer the text, the more is lost.",
     ),
     question=Text(
-        "翻译要先读完整句，再写另一句。2014 年最早的办法是：一个循环网络读原文，读完时的**状态**就是它对这句"
+        "翻译要先读完一句，再写另一句。2014 年的办法是：一个循环网络读原文，读完时的**状态**就是它对这句"
         "话的全部记忆；另一个循环网络从这个状态开始写。三个字的句子和三十个字的句子，得到的是同样大小的一个"
         "向量。够用吗？",
-        "To translate, read one sentence, then write another. The first way, in 2014: a recurrent network "
+        "To translate, read one sentence, then write another. The way of 2014: a recurrent network "
         "reads the source, and its **state** at the end is all that it remembers; a second one starts from "
         "that state and writes. A sentence of three words and one of thirty get a vector of the same size. "
         "Is that enough?",
@@ -196,15 +196,16 @@ LESSON = Lesson(
         Heading(Text("一个向量，不管多长", "One vector, however long")),
         Prose(
             Text(
-                "编码器是一个双向 GRU：一个方向从左往右读，另一个从右往左读，各宽 16。每个字母得到一行 "
-                "$h_j$，两个方向左右拼接，共 32 个数，合起来是 $H$。解码器从 $s_0$ 开始：往右读的**最后**一"
-                "步，拼上往左读的最后一步，也就是**第一**行。下面的数字是训练好的、没有注意力的那个模型读这"
-                "串字母时的。",
+                "编码器是一个双向 GRU：一个方向从左往右读，另一个从右往左读，各宽 16。每个字母得到一行 $h_j$"
+                "（从这一课起用行向量），两个方向左右拼接，共 32 个数，合起来是 $H$。解码器从 $s_0$ 开始：往"
+                "右读的**最后**一步，拼上往左读的最后一步，也就是**第一**行。下面的数字是训练好的、没有注意"
+                "力的那个模型读这串字母时的。",
                 "The encoder is a GRU that reads both ways, 16 wide each: one from left to right, one from "
-                "right to left. Each letter gets a row $h_j$, both ways side by side, 32 numbers; all rows "
-                "together are $H$. The decoder begins at $s_0$: the **last** step of the way right, beside "
-                "the last step of the way left, which is the **first** row. The numbers are those of the "
-                "trained model without attention as it reads these letters.",
+                "right to left. Each letter gets a row $h_j$ (vectors are rows from here on), both ways "
+                "side by side, 32 numbers; all rows together are $H$. The decoder begins at $s_0$: the "
+                "**last** step of the way right, beside the last step of the way left, which is the "
+                "**first** row. The numbers are those of the trained model without attention as it reads "
+                "these letters.",
             )
         ),
         Formula(r"s_0 = [\,\overrightarrow{h}_m \;\; \overleftarrow{h}_1\,]"),
@@ -244,12 +245,14 @@ LESSON = Lesson(
         Prose(
             Text(
                 "换成 3 个字母或 12 个字母：$H$ 的行数跟着变，$s_0$ 不变，总是 1 × 32。\n\n"
-                "32 个数能装多少？字母从 8 个里独立、均匀地抽，每个字母是 3 比特，无法压缩。$n$ 个字母就是 "
+                "32 个数能装多少？字母从 8 个里独立、均匀地抽，要用 3 个 0 或 1 才分得清是哪一个：每个"
+                "字母 3 **比特**，无法压缩。$n$ 个字母就是 "
                 "$3n$ 比特，分摊到 32 个数上。浮点数本身装得下，难的是学会一种**写法**：把每个字母放进去，还"
                 "能一个一个原样取出来。",
                 "Choose 3 letters, or 12: $H$ has other rows, $s_0$ stays at 1 × 32.\n\n"
                 "How much fits into 32 numbers? Letters are drawn from 8, independently and all equally "
-                "likely: 3 bits each, with no way to compress them. That makes $3n$ bits for $n$ letters, "
+                "likely. To tell which of 8 it is takes three zeros or ones: 3 **bits** each, with no way to "
+                "compress them. That makes $3n$ bits for $n$ letters, "
                 "to be shared by 32 numbers. Floating-point numbers have the room. What is hard is to learn "
                 "a **code** that puts every letter in, and lets it be taken out again, one by one.",
             )
@@ -344,12 +347,12 @@ LESSON = Lesson(
         Prose(
             Text(
                 "不要把 $H$ 扔掉。让解码器每写一个字母，都回头看一遍所有的 $h_j$，自己决定这一步看哪里：这就"
-                "是下一课的注意力。同样的宽度、同样的训练，12 个字母 200 串全对，因为要装进 $s_0$ 的，不再是"
-                "整句话。",
+                "是下一课的注意力。同样的宽度、同样的训练，12 个字母 200 串对了 «right_additive[8,0]:0» 串，"
+                "因为要装进 $s_0$ 的，不再是整句话。",
                 "Do not throw $H$ away. Let the decoder look back at all $h_j$ for each letter that it "
                 "writes, and choose where to look this time: that is the attention of the next lesson. As "
-                "wide and trained as long, it gets all 200 strings of 12 letters right, for $s_0$ no longer "
-                "has to hold the whole text.",
+                "wide and trained as long, it gets «right_additive[8,0]:0» of 200 strings of 12 letters "
+                "right, for $s_0$ no longer has to hold the whole text.",
             )
         ),
     ),
@@ -380,11 +383,11 @@ LESSON = Lesson(
         Question(
             key="sample",
             ask=Text(
-                "4 个字母时，199 对 200。只凭这 200 串，能说有注意力的模型在这个长度上更好吗？（看两个 95% "
-                "区间分开了没有。）",
-                "With 4 letters it is 199 against 200. By these 200 strings alone, can one say that the "
-                "model with attention is better at this length? (See whether the two 95% intervals are "
-                "apart.)",
+                "4 个字母时，没有注意力的写对 199 串，有注意力的 200 串全对。只凭这 200 串，能说有注意力的模"
+                "型在这个长度上更好吗？（看两个 95% 区间分开了没有。）",
+                "With 4 letters 199 are right without attention, and 200 with it. By these 200 strings "
+                "alone, can one say that the model with attention is better at this length? (See whether "
+                "the two 95% intervals are apart.)",
             ),
             answer=("separate", SHORTEST, 0),
             under={"right_none": [[x] for x in LEARNED["right"]["none"]]},
@@ -443,15 +446,17 @@ LESSON = Lesson(
         "母”，而是**固定大小**总有装不下的时候。\n\n"
         "这里的字母是随机的，一个也猜不出来。真正的句子有规律，前后能互相提示，掉得没有这么陡；2014 年在真实"
         "翻译上看到的也是：句子一长，没有注意力的模型就明显变差。\n\n"
-        "每个模型只训练了一次。考的长度也没有超过训练时的 12；更长会怎样，这里没有量。",
+        "每个模型只训练了一次。有注意力的那个参数也多一些，多出来的参数自己有多少功劳，这里没有分开量。考的长"
+        "度也没有超过训练时的 12；更长会怎样，这里没有量。",
         "Where the curve falls depends on width and training: a wider state and longer training move it to "
         "the right. It does not say that 32 dimensions hold 6 letters. It says that a **fixed size** is too "
         "small some time.\n\n"
         "These letters are random, and none can be guessed. Sentences have regularities, each part hints at "
         "others, and the fall is less steep; on real translations, too, models without attention were seen "
         "in 2014 to get clearly worse with length.\n\n"
-        "Each model was trained once. And no length beyond the 12 of the training was tried; what happens "
-        "there is not measured here.",
+        "Each model was trained once. The one with attention also has more parameters; how much these do by "
+        "themselves was not measured apart. And no length beyond the 12 of the training was tried; what "
+        "happens there is not measured here.",
     ),
     transfer=Transfer(
         Text(

@@ -207,9 +207,9 @@ PREDICT = (
         key="left",
         ask=Text(
             "一个记忆单元每走一步都乘以它的**遗忘门** $f$，也就是“留下多少”。如果每步 $f = 0.99$，走 100 步以"
-            "后，最初的内容还剩几成？",
+            "后，最初的内容还剩下几分之几？（写成 0 到 1 的小数）",
             "At every step, a memory cell is multiplied by its **forget gate** $f$: how much of it stays. "
-            "With $f = 0.99$ in each of 100 steps, what share of the first content is left?",
+            "With $f = 0.99$ in each of 100 steps, what share of the first content is left (from 0 to 1)?",
         ),
         answer=("left", 0, 0),
         mistakes=(
@@ -279,9 +279,11 @@ GATES = (
             "cells. Vectors are **columns** again; the pages on attention use rows.",
         )
     ),
-    Formula(r"f_t, i_t, o_t = \sigma(W [h_{t-1}, x_t] + b)"),
+    Formula(r"f_t = \sigma(W_f [h_{t-1}, x_t] + b_f)"),
+    Formula(r"i_t = \sigma(W_i [h_{t-1}, x_t] + b_i)"),
+    Formula(r"o_t = \sigma(W_o [h_{t-1}, x_t] + b_o)"),
+    Formula(r"\tilde{c}_t = \tanh(W_c [h_{t-1}, x_t] + b_c)"),
     Formula(r"\sigma(x) = \frac{1}{1 + e^{-x}}"),
-    Formula(r"\tilde{c}_t = \tanh(W [h_{t-1}, x_t] + b)"),
     Formula(r"c_t = f_t \odot c_{t-1} + i_t \odot \tilde{c}_t"),
     Formula(r"h_t = o_t \odot \tanh(c_t)"),
     Presets(
@@ -309,7 +311,10 @@ GATES = (
     ),
     Matrices(
         (Shown("W", "W", "gates", "read", decimals=1), Shown("b", "b", "gates", decimals=1)),
-        Text("权重，每一步都是同一组", "The weights, the same at every step"),
+        Text(
+            "权重，每一步都是同一组：f 的两行是 $W_f$，其余类推",
+            "The weights, the same at every step: the rows f are $W_f$, and so on",
+        ),
     ),
     Matrices(
         (
@@ -326,6 +331,14 @@ GATES = (
             Shown("H", "h", "cells", "words", "scores", 4),
         ),
         Text("候选值、记忆、状态", "Candidate, memory, state"),
+    ),
+    Prose(
+        Text(
+            "下面把一个单元一步步算出来：$fc_t$ 是留下的 $f_t ⊙ c_{t-1}$，$ic_t$ 是写入的 "
+            "$i_t ⊙ \\tilde{c}_t$，两者之和是 $c_t$。",
+            "Here is one cell step by step: $fc_t$ is what stays, $f_t ⊙ c_{t-1}$, and $ic_t$ what is "
+            "written, $i_t ⊙ \\tilde{c}_t$; their sum is $c_t$.",
+        )
     ),
     Query(
         "cells",
@@ -456,13 +469,14 @@ GRU = (
             "paper the reset acts before the matrix.",
         )
     ),
-    Formula(r"r_t, z_t = \sigma(W [h_{t-1}, x_t] + b)"),
+    Formula(r"r_t = \sigma(W_r [h_{t-1}, x_t] + b_r)"),
+    Formula(r"z_t = \sigma(W_z [h_{t-1}, x_t] + b_z)"),
     Formula(r"n_t = \tanh(W_x x_t + b_x + r_t \odot (W_h h_{t-1} + b_h))"),
     Formula(r"h_t = (1 - z_t) \odot n_t + z_t \odot h_{t-1}"),
     Matrices(
         (
-            Shown("W_rz", "W", "gates_gru", "read", decimals=1),
-            Shown("b_rz", "b", "gates_gru", decimals=1),
+            Shown("W_rz", "W_{rz}", "gates_gru", "read", decimals=1),
+            Shown("b_rz", "b_{rz}", "gates_gru", decimals=1),
             Shown("W_nx", "W_x", "cells", "features", decimals=1),
             Shown("b_nx", "b_x", "cells", decimals=1),
             Shown("W_nh", "W_h", "cells", "cells", decimals=1),

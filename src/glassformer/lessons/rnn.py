@@ -149,10 +149,13 @@ PREDICT = (
     Question(
         key="above",
         ask=Text(
-            "每走一步，$W_h$ 最多把一个小扰动放大到它的最大奇异值那么多倍。现在设它为 1.2，走 40 步："
-            "$h_1$ 的一点小改动，传到 $h_{41}$ 时会被放大吗？",
-            "In each step, $W_h$ enlarges a small change at most by its largest singular value. Let that be "
-            "1.2, and take 40 steps. Does a small change of $h_1$ arrive at $h_{41}$ enlarged?",
+            "每走一步，旧状态先乘一个矩阵 $W_h$，一点小改动最多被它放大 $σ$ 倍（$σ$ 是它的**最大奇异值**，下"
+            "面会讲），再过一次 $\\tanh$。设 $σ = 1.2$，走 40 步：$h_1$ 的一点小改动，传到 $h_{41}$ 时会被放"
+            "大吗？",
+            "In each step the old state is multiplied by a matrix $W_h$, which enlarges a small change at "
+            "most $σ$ times (its **largest singular value**, of which more below), and then goes through "
+            "tanh. Let $σ$ be 1.2, and take 40 steps. Does a small change of $h_1$ arrive at $h_{41}$ "
+            "enlarged?",
         ),
         answer=("explodes", 0, 0),
         under=ABOVE,
@@ -230,11 +233,15 @@ UNROLLED = (
     ),
     Prose(
         Text(
-            "点开 $X$ 的第 1 列，改一个数：后面**每一个**状态都变了，框下的小字是变化了多少，离得越远变得越"
-            "少。再改最后一列：只有 $h_5$ 变。",
+            "点开 $X$ 第 1 列的一个数，改掉它：后面**每一个**状态都变了，格子里的小字是变了多少，大体上离得越"
+            "远变得越少。再改最后一列：只有 $h_5$ 变。\n\n"
+            "下面把一个单元一步步算出来：$Wh_t$ 是 $W_h h_{t-1}$，加上 $u_t$ 得到 $a_t$，再取 $\\tanh$ 就是 "
+            "$h_t$。",
             "Open a number in the first column of $X$ and change it. **Every** later state changes; the "
-            "small figures say by how much, and it is less the further away. Now change the last column: "
-            "only $h_5$ does.",
+            "small figures say by how much, and on the whole it is less the further away. Now change the "
+            "last column: only $h_5$ does.\n\n"
+            "Here is one unit step by step: $Wh_t$ is $W_h h_{t-1}$, with $u_t$ added it is $a_t$, and the "
+            "tanh of that is $h_t$.",
         )
     ),
     Query(
@@ -313,10 +320,9 @@ GRADIENT = (
         )
     ),
     Formula(r"\left\| \frac{\partial h_t}{\partial h_k} \right\|_2 \le \|W_h\|_2^{\,t-k}"),
-    Formula(
-        r"\left\|\begin{pmatrix} a & b \\ c & d \end{pmatrix}\right\|_2"
-        r" = \frac{\sqrt{(a+d)^2 + (c-b)^2} + \sqrt{(a-d)^2 + (b+c)^2}}{2}"
-    ),
+    Formula(r"\left\|\begin{pmatrix} a & b \\ c & d \end{pmatrix}\right\|_2 = \frac{\sqrt{p} + \sqrt{q}}{2}"),
+    Formula(r"p = (a+d)^2 + (c-b)^2"),
+    Formula(r"q = (a-d)^2 + (b+c)^2"),
     Slider("sigma", Text("最大奇异值 $σ = ‖W_h‖_2$", "Largest singular value $σ = ‖W_h‖_2$"), 0.1, 3, 0.05),
     Slider("distance", Text("隔几步：$t - k$，$k = 1$", "Distance $t - k$, with $k = 1$"), 0, STEPS - 1),
     Matrices(
@@ -348,18 +354,18 @@ GRADIENT = (
     ),
     Prose(
         Text(
-            "用上面的几个按钮比一比。“σ 大于 1”：上界往上走，梯度却往下走，因为状态大了，斜率就小。"
+            "用“试一试”那几个按钮比一比。“σ 大于 1”：上界往上走，梯度却往下走，因为状态大了，斜率就小。"
             "“输入全是 0”：状态一直是 0，斜率恰好是 1，这个 $W$ 又把每个方向都拉长 $σ$ 倍，于是梯度贴着上界"
             "**爆炸**。“再换一个 $W$”：斜率还是 1，$σ$ 也还是 1.2，可是被拉长的方向下一步就不再被拉长，梯度照"
             "样消失。所以 $σ > 1$ 是爆炸的必要条件，不是充分条件。\n\n"
             "爆炸有简单的对策：梯度太长就按比例缩短（**梯度裁剪**）。消失没有这么简单：剩下的已经太少，"
             "放大了也分不清。下一课用门来对付它。",
-            "Compare the buttons above. “σ above 1”: the bound goes up, the gradient goes down, for larger "
-            "states have smaller slopes. “No input”: states stay 0, slopes are exactly 1, this $W$ makes "
-            "every direction $σ$ times longer, and the gradient **explodes** along its bound. “Another "
-            "$W$”: slopes are still 1 and $σ$ is still 1.2, but the direction that is made longer is not "
-            "made longer again in the next step, and the gradient vanishes. So $σ > 1$ is necessary for an "
-            "explosion, not sufficient.\n\n"
+            "Compare the buttons of “Try”. “σ above 1”: the bound goes up, the gradient goes down, for "
+            "larger states have smaller slopes. “No input”: states stay 0, slopes are exactly 1, this $W$ "
+            "makes every direction $σ$ times longer, and the gradient **explodes** along its bound. "
+            "“Another $W$”: slopes are still 1 and $σ$ is still 1.2, but the direction that is made longer "
+            "is not made longer again in the next step, and the gradient vanishes. So $σ > 1$ is necessary "
+            "for an explosion, not sufficient.\n\n"
             "Against explosion there is a simple remedy: make a gradient that is too long shorter "
             "(**clipping**). Vanishing has none as simple: too little is left to tell one cause from "
             "another, however much it is enlarged. The next lesson meets it with gates.",

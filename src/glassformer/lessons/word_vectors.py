@@ -159,8 +159,9 @@ LESSON = Lesson(
         Question(
             key="onehot",
             ask=Text(
-                "两个不同的词，one-hot 向量的点积是多少？",
-                "What is the dot product of the one-hot vectors of two different words?",
+                "两个不同的词，one-hot 向量的**点积**（同一位上的数相乘，再全部相加）是多少？",
+                "What is the **dot product** of the one-hot vectors of two different words (multiply place "
+                "by place, then add)?",
             ),
             answer=("products_I", 0, 1),
             decimals=0,
@@ -181,7 +182,7 @@ LESSON = Lesson(
             key="nearest",
             ask=Text(
                 "我们的模型读了两万个短句，句子只是说谁做什么，例如“年幼的 王子 嘉奖 他的 马”。"
-                "按学到的向量，四个词里哪一个离“国王”最近？",
+                "按学到的向量，四个词里哪一个和“国王”的方向最接近？",
                 "Our model read twenty thousand short sentences, which only say who does what, such as "
                 "“young prince honours his horse”. By the vectors that it learned, which of these four is "
                 "nearest to “king”?",
@@ -233,8 +234,8 @@ LESSON = Lesson(
         Heading(Text("one-hot：谁和谁都没有关系", "One-hot: nobody is related to anybody")),
         Matrices(
             (
-                Shown("I", "I", "words", kind="weights", small=True),
-                Shown("products_I", r"I I^\top", "words", "words", "weights", small=True),
+                Shown("I", "I", "words", kind="scores", small=True),
+                Shown("products_I", r"I I^\top", "words", "words", "scores", small=True),
             ),
             Text("十个词的 one-hot 向量，和它们的点积", "Ten one-hot vectors, and their products"),
         ),
@@ -266,7 +267,7 @@ LESSON = Lesson(
                 "两个向量有多像，看它们的夹角：先把每个向量除以自己的长度，再求点积，就是**余弦**，在 −1 和 "
                 "1 之间。",
                 "How alike two vectors are is said by their angle: divide each by its length, then take the "
-                "product. That is the **cosine**, between −1 and 1.",
+                "dot product. That is the **cosine**, between −1 and 1.",
             )
         ),
         Formula(r"\cos(a, b) = \frac{a \cdot b}{|a|\,|b|}"),
@@ -281,7 +282,7 @@ LESSON = Lesson(
                     r"\text{argmax}",
                     "words",
                     "words",
-                    "mask",
+                    "scores",
                     0,
                     note=Text("每一行的 1：离它最近的另一个词", "The 1 in each row: the nearest other word"),
                 ),
@@ -297,14 +298,14 @@ LESSON = Lesson(
         ),
         Prose(
             Text(
-                "六维画不出来，所以取十个单位向量差别最大的两个方向（主成分），用矩阵 $P$ 投影过去。左右大致"
-                "分开了王室和平民，上下分开了男女；年龄只占很小的一点。没有名字的那个点是下面那道算式的结"
-                "果。这两个方向没有名字，名字是我们看了图以后取的。",
+                "六维画不出来，所以取十个单位向量差别最大的两个方向（主成分），用矩阵 $P$ 投影过去。左边大致"
+                "是平民，右边是王室；上边是女，下边是男；年龄只占很小的一点。没有名字的那个点是下面那道算式"
+                "的结果。“王室”“男女”这些说法是我们看了图以后加上的，模型没有给方向取名。",
                 "Six dimensions cannot be drawn, so the matrix $P$ projects to the two directions in which "
-                "the ten vectors of length 1 differ most (principal components). Left and right roughly "
-                "part commoners and royalty, up and down women and men; age takes very little room. The dot "
-                "without a name is the result of the sum below. The directions have no names: we gave them "
-                "these after looking.",
+                "the ten vectors of length 1 differ most (principal components). Commoners are "
+                "roughly on the left and royalty on the right, women above and men below; age takes very "
+                "little room. The dot without a name is the result of the sum below. The directions have no "
+                "names: we gave them these after looking.",
             )
         ),
         Heading(Text("国王 − 男人 + 女人", "King − man + woman")),
@@ -351,7 +352,7 @@ LESSON = Lesson(
                     r"\text{argmax}",
                     "query",
                     "words",
-                    "mask",
+                    "scores",
                     0,
                     note=Text("所有的词都算", "with all words in the running"),
                 ),
@@ -361,7 +362,7 @@ LESSON = Lesson(
                     r"\text{argmax}",
                     "query",
                     "words",
-                    "mask",
+                    "scores",
                     0,
                     note=Text("问题里的词不算", "without the words of the question"),
                 ),
@@ -371,15 +372,14 @@ LESSON = Lesson(
             Text(
                 "第一道算式，“女王”的余弦是最大的，算不算问题里的词都一样。第二道就不同：不排除的话，答案是"
                 "“女王”自己，排除以后才是“公主”。第三道答错了：应当是“公主”，找到的是“女王”。差在年龄：在这"
-                "里它只是两个向量之间很小的差别，而“男人”和“女人”都是成年人，减一加一留下的误差比它还大。"
-                "\n\n"
+                "里它只是很小的一点差别，减去“男人”、加上“女人”以后留下的误差比它还大。\n\n"
                 "这样的算式一共有 «analogies[0,0]:0» 道（在全部 34 个词里找）。排除问题里的词，对了 "
                 "«analogies[0,1]:0» 道；不排除，对了 «analogies[0,2]:0» 道。",
                 "In the first sum “queen” has the largest cosine, whether the words of the question count "
                 "or not. Not so in the second: if they count, the answer is “queen” itself, and only "
                 "without them “princess”. The third goes wrong: it should be “princess”, and “queen” is "
-                "found. The matter is age. Here it is a small difference between two vectors, and the error "
-                "that is left by taking “man” and adding “woman” is larger.\n\n"
+                "found. The matter is age. Here it makes a small difference only, and the error that is left "
+                "by taking “man” and adding “woman” is larger.\n\n"
                 "There are «analogies[0,0]:0» such sums (answers sought among all 34 words). Without the "
                 "words of the question «analogies[0,1]:0» come out right; with them, «analogies[0,2]:0».",
             )
@@ -388,23 +388,26 @@ LESSON = Lesson(
         Prose(
             Text(
                 "这些数是怎么来的？每个词其实有两个向量：自己的 $u$，和作为邻居时的 $v$。模型看着“国王”猜："
-                "这个词是真的站在它旁边（$y = 1$），还是随便抽来的**噪声**（$y = 0$）？猜的概率是 "
-                "$p = σ(u · v)$，损失 $L$ 是猜对的概率取对数，加起来，再变号。它的梯度很好记：$p - y$，猜的"
-                "减去真的。真邻居把 $u$ 拉近，噪声把 $u$ 推开。这叫**负采样**。\n\n"
+                "这个词是真的站在它旁边（$y = 1$），还是随便抽来的**噪声**（$y = 0$）？它先算"
+                "分数 $s = u · v$，再用 $σ(s) = 1/(1 + e^{-s})$ 把分数压到 0 和 1 之间，就是猜“真”的概率 "
+                "$p$。损失 $L$ 是猜对的概率取对数，加起来，再变号。它对分数的梯度很好记：$p - y$，猜的减去真"
+                "的。真邻居把 $u$ 拉近，噪声把 $u$ 推开。这叫**负采样**。\n\n"
                 "下面一个邻居配一个噪声，$u$、$v$ 都是学完之后的值；训练时每个邻居平均配 5 个噪声。",
                 "Where do these numbers come from? Each word has two vectors: $u$ of its own, and $v$ as a "
                 "neighbour of others. Seeing “king”, the model guesses whether a word really stood beside "
-                "it ($y = 1$) or is **noise**, drawn at random ($y = 0$). Its guess is $p = σ(u · v)$, and "
-                "the loss $L$ is minus the sum of the logarithms of the chances of guessing right. The "
-                "gradient is easy to remember: $p - y$, the guess minus the truth. A true neighbour pulls "
-                "$u$ closer, noise pushes it away. This is **negative sampling**.\n\n"
+                "it ($y = 1$) or is **noise**, drawn at random ($y = 0$). The score is $s = u · v$, and "
+                "$σ(s) = 1/(1 + e^{-s})$ brings it between 0 and 1: the guess $p$ that it is true. The loss "
+                "$L$ is minus the sum of the logarithms of the chances of guessing right. Its gradient with "
+                "respect to a score is easy to remember: $p - y$, the guess minus the truth. A true "
+                "neighbour pulls $u$ closer, noise pushes it away. This is **negative sampling**.\n\n"
                 "Here one neighbour goes with one noise word, and $u$ and $v$ are those after training; in "
                 "training each neighbour had 5 noise words in the mean.",
             )
         ),
+        Formula(r"p = \sigma(u V^\top)"),
         Formula(
-            r"p = \sigma(u V^\top) \qquad \frac{\partial L}{\partial u} = (p - y)V"
-            r" \qquad \frac{\partial L}{\partial V} = (p - y)^\top u"
+            r"\frac{\partial L}{\partial u} = (p - y)V \qquad"
+            r" \frac{\partial L}{\partial V} = (p - y)^\top u"
         ),
         Presets(
             Text("真的邻居是", "The true neighbour is"),
@@ -418,7 +421,7 @@ LESSON = Lesson(
             (
                 Shown("u", "u", "word", "width", "scores"),
                 Shown("V", "V", "contexts", "width", "scores"),
-                Shown("y", "y", "word", "contexts", "mask", 0),
+                Shown("y", "y", "word", "contexts", decimals=0),
             ),
             Text("之前", "Before"),
         ),
@@ -532,15 +535,16 @@ LESSON = Lesson(
         "这篇文字是我们编的，身份、性别和年龄就写在里面，所以算式才这么听话。真实文字里没有这么整齐的表，类"
         "比也常常不成立，“国王 − 男人 + 女人”是挑出来的好例子；就连这里，也有答错的。\n\n"
         "向量学到的是**用法**，不是定义：反义词的邻居往往相同，向量就会很近；文字里的偏见，它也照学。\n\n"
-        "还有，每个词只有**一个**向量，不管它在哪句话里。“银行”的 bank 和“河岸”的 bank 是同一组数，要分开它"
-        "们，得看上下文。",
+        "还有，每个词只有**一个**向量，不管它在哪句话里。“苹果真甜”里的“苹果”和“苹果发布会”里的“苹果”是同一组"
+        "数，要分开它们，得看上下文。下一课的循环网络就是一个词一个词读上下文的。",
         "We made this text up, and rank, gender and age are written into it: that is why the sums behave so "
         "well. Real text has no such tidy table, analogies often fail in it, and king − man + woman is a "
         "chosen example. Even here some come out wrong.\n\n"
         "What vectors learn is **use**, not definitions. Opposites tend to have the same neighbours and so "
         "lie close; and prejudice in a text is learned along with the rest.\n\n"
         "And a word has **one** vector, whatever sentence it stands in. The “bank” of money and the “bank” "
-        "of a river are the same numbers; to tell them apart takes context.",
+        "of a river are the same numbers; to tell them apart takes context, which the recurrent network of "
+        "the next lesson reads word by word.",
     ),
     transfer=Transfer(
         Text(

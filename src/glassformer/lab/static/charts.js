@@ -29,7 +29,7 @@ function chartTicks([low, high], log) {
 }
 
 function spokenTick(x) {
-  if (x !== 0 && !(Math.abs(x) >= 1e-3 && Math.abs(x) < 1e5)) {
+  if (x !== 0 && !(Math.abs(x) >= 1e-2 && Math.abs(x) < 1e5)) {
     const [mantissa, exponent] = x.toExponential(0).split("e");
     return `${mantissa}e${Number(exponent)}`;
   }

@@ -7,7 +7,8 @@ function drawProgress() {
   for (const cell of document.querySelectorAll("[data-lesson]")) {
     const all = lessons[cell.dataset.lesson], n = Object.keys(progress[cell.dataset.lesson] ?? {}).length;
     cell.textContent = n ? (n >= all ? "✓" : speak(words, "answered", { n, all })) : "";
-    if (n >= all && all) cell.setAttribute("aria-label", speak(words, "answered", { n, all }));
+    if (n && n >= all) cell.setAttribute("aria-label", speak(words, "answered", { n, all }));
+    else cell.removeAttribute("aria-label");
   }
 }
 
@@ -16,4 +17,8 @@ document.querySelector("[data-clear]").addEventListener("click", () => {
   clearProgress();
   drawProgress();
 });
+// What another tab has kept arrives when the browser gets to it, at times after this page was drawn; and a
+// page to which the reader comes back is shown as it was left.
+window.addEventListener("storage", drawProgress);
+window.addEventListener("pageshow", drawProgress);
 drawProgress();

@@ -6,9 +6,10 @@ function cellValue(values, [name, i, j]) {
   return i < matrix.rows && j < matrix.cols ? matrix.data[i * matrix.cols + j] : undefined;
 }
 
-// "0.5", "0,5", "4,608", "-1" (with either minus), "1/4" as a number; NaN for anything else.
+// "0.5", "0,5", "4,608", "-1" (with either minus), "1/4" as a number, full-width digits and signs too; NaN for
+// anything else.
 export function readNumber(text) {
-  let plain = text.trim().replace("−", "-").replace(/^\+/, "").replaceAll("，", ",");
+  let plain = text.normalize("NFKC").trim().replace("−", "-").replace(/^\+/, "");
   plain = /^-?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/.test(plain) ? plain.replaceAll(",", "") : plain.replace(",", ".");
   const parts = plain.split("/").map((part) => (part.trim() === "" ? NaN : Number(part)));
   return parts.length === 1 ? parts[0] : parts.length === 2 ? parts[0] / parts[1] : NaN;
@@ -44,13 +45,13 @@ export class Questions {
       given = question.options[Number(chosen.value)];
     } else {
       given = readNumber(form.querySelector("input").value);
-      if (Number.isNaN(given)) return tell("", speak(this.words, "no_number"));
+      if (!Number.isFinite(given)) return tell("", speak(this.words, "no_number"));
     }
     form.judged = answer;
     const near = 0.5 * 10 ** -question.decimals + 1e-9;
     const right = question.options.length ? given === answer : Math.abs(given - answer) <= near;
     if (right) {
-      keepAnswer(this.slug, question.key);
+      keepAnswer(this.slug, form.dataset.question);
       form.querySelector("details").open = true;
       return tell("right", speak(this.words, "right"));
     }
