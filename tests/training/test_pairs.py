@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import math
+import os
+import signal
 import sys
 
 import pytest
@@ -85,6 +87,31 @@ def test_stopped_and_resumed_is_not_stopped(reversals, tmp_path, settings):
     assert all(torch.equal(whole[name], halves[name]) for name in whole)
     with pytest.raises(UserError, match="same shape and pairs"):
         pairs.resumed(tmp_path / "whole", ["d_model=32"])
+
+
+class Killed(Silent):
+    def stepped(self, step, loss, tokens_per_second):
+        if step == 13:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_twenty_steps_are_ten_a_kill_and_ten_more(reversals, tmp_path):
+    settings = ["steps=20", "eval_every=10", "dropout=0.2"]
+    trained(reversals, tmp_path / "whole", *settings)
+    child = os.fork()
+    if not child:
+        try:
+            with pairs.begun(
+                [str(reversals)], tmp_path / "killed", assignments=[*SMALL, *settings]
+            ) as training:
+                fit(training, Killed())
+        finally:
+            os._exit(1)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    assert Run(tmp_path / "killed").checkpoint("last").step == 10
+    fit(pairs.resumed(tmp_path / "killed"), Silent())
+    files = [(tmp_path / run / "step-20/model.safetensors").read_bytes() for run in ("whole", "killed")]
+    assert files[0] == files[1]
 
 
 def test_smoothing_is_for_learning_only(reversals, tmp_path):
