@@ -332,6 +332,30 @@ def test_a_file_of_pairs_is_sources_and_references(glassformer, run, tmp_path):
     assert "p.tsv: line 2 has 2 TABs; a pair is source<TAB>target" in err
 
 
+def test_a_byte_order_mark_line_ends_and_empty_lines_change_no_translation(glassformer, run, tmp_path):
+    plain, other = "abc\n\n   \ncab\n", "\ufeffabc\r\n\r\n   \r\ncab\r\n"
+    written = []
+    for name, text in (("plain.txt", plain), ("other.txt", other)):
+        (tmp_path / name).write_bytes(text.encode())
+        code, _, err = glassformer("translate", run, name, "-o", "out.txt")
+        assert code == 0, err
+        written.append((tmp_path / "out.txt").read_bytes().split(b"\n"))
+    assert written[0] == written[1]
+    assert [bool(line) for line in written[0]] == [True, False, False, True, False]
+
+
+def test_an_interrupted_translation_writes_nothing(glassformer, run, tmp_path, monkeypatch):
+    def interrupted(*given, **options):
+        raise KeyboardInterrupt
+
+    (tmp_path / "sources.txt").write_text("abc\ncab\n", encoding="utf-8")
+    monkeypatch.setattr("glassformer.decoding.translate.search", interrupted)
+    code, out, err = glassformer("translate", run, "sources.txt", "-o", "out.txt")
+    assert (code, out) == (130, "")
+    assert "Traceback" not in err
+    assert not (tmp_path / "out.txt").exists()
+
+
 @pytest.mark.slow
 def test_reversal_is_learned_and_so_is_its_alignment(tmp_path):
     """4000 texts of one to eight letters, half a minute on one thread."""
