@@ -1,10 +1,22 @@
 """All benchmarks, one after the other."""
 
-from . import busy, decoding, decoding_memory, encoder, looking, startup, time_to_loss, training, word2vec
+from . import (
+    busy,
+    decoding,
+    decoding_memory,
+    encoder,
+    looking,
+    recurrent,
+    startup,
+    time_to_loss,
+    training,
+    word2vec,
+)
 
 for benchmark in (
     startup,
     training,
+    recurrent,
     busy,
     time_to_loss,
     decoding,

@@ -13,17 +13,19 @@ from glassformer import UserError, effect, look, trace
 from glassformer.data.tokenizers import END, ByteTokenizer, CharTokenizer
 from glassformer.decoding.translate import search, translate
 from glassformer.glass import translation, words_translation
-from glassformer.glass.check import check_pair
+from glassformer.glass.check import GATES, check_pair
 from glassformer.glass.edits import Edit
+from glassformer.glass.pictures import over_time
 from glassformer.models import Seq2Seq, Seq2SeqConfig
+from glassformer.nn.recurrent import INSIDE
 
 SCORES = pytest.mark.parametrize("attention", ["none", "additive", "dot", "general"])
 START = LETTERS.start
 
 
-def make(attention="additive", kind="gru", vocab_size=LETTERS.vocab_size, context=8):
+def make(attention="additive", kind="gru", vocab_size=LETTERS.vocab_size, context=8, n_layers=1):
     torch.manual_seed(0)
-    model = Seq2Seq(Seq2SeqConfig(vocab_size, kind, attention, context=context, d_model=12))
+    model = Seq2Seq(Seq2SeqConfig(vocab_size, kind, attention, context, n_layers, d_model=12))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(std=0.6)
@@ -124,13 +126,39 @@ def test_predictions_rate_every_token_of_the_target_and_its_end():
 def test_without_attention_it_says_so():
     root = page("none")
     assert tell("no_attention") in text_of(root)
-    assert [image.get("alt") for image in root.iter("img")] == ["memory", "state"]
+    assert "attention.weights" not in [image.get("alt") for image in root.iter("img")]
     assert not [node for node in root.iter("table") if node.get("class") == "weights"]
+
+
+@pytest.mark.parametrize("kind", ["gru", "lstm"])
+def test_there_is_a_map_of_every_gate_and_state_of_both_sides(kind):
+    model = make(kind=kind, n_layers=2)
+    root = Reader(look(model, LETTERS, "abcde", target="fab")).root
+    ways = [f"encoder.blocks.{i}{way}" for i in range(2) for way in ("", ".reverse")]
+    ways += [f"decoder.blocks.{i}" for i in range(2)]
+    names = [f"{way}.{name}" for way in ways for name in INSIDE[kind]]
+    images = {image.get("alt"): image.get("src") for image in root.iter("img")}
+    assert list(images) == names
+    traced = trace(model, ids("abcde"), target=[START, *ids("fab")])
+    for name in names:
+        drawn = over_time(traced[name][0], signed=name.rpartition(".")[2] not in GATES)
+        assert images[name] == drawn[0], name
+    axes = [text_of(axis) for axis in root.iter("ol") if axis.get("class") == "axis"]
+    assert axes == ["abcde"] * 4 * len(INSIDE[kind]) + [f"{END}fab"] * 2 * len(INSIDE[kind])
+    said = text_of(root)
+    assert said.count(tell("encoder.reverse_layer", i=1)) == said.count(tell("encoder_layer", i=1)) == 1
+
+
+def test_a_gate_that_is_no_gate_is_refused(monkeypatch):
+    monkeypatch.setattr(torch, "sigmoid", lambda x: 1.5 * x.sigmoid())
+    with pytest.raises(UserError, match=r"the gate encoder\.blocks\.0\.r has values that are not between"):
+        check_pair(make(), ids("abc"), [START])
 
 
 def test_a_long_text_is_told_to_be_cut():
     root = page(text="abcdefgh" * 12, target="ab" * 30)
     assert tell("first_tokens", n=48, m=48) in text_of(root)
+    assert len([axis for axis in root.iter("ol") if axis.get("class") == "axis"]) == 0  # too many to name
     assert next(image.get("alt") for image in root.iter("img")) == "attention.weights"
     with pytest.raises(UserError, match="the text has 2000 tokens; a page shows 1024 at most"):
         page(text="ab" * 1000)

@@ -12,10 +12,12 @@ import uvicorn
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from glass.reading import make
+from glass.reading import LETTERS, make
+from glass.test_translation import make as translator
 from glassformer.lab.export import export
 from glassformer.lab.server import create_app
 from lab.serving import address, save, save_encoder
+from lab.test_other_runs import vectors
 
 pytestmark = pytest.mark.slow
 
@@ -30,6 +32,8 @@ def folder(tmp_path_factory):
     save(folder / "春 bytes", make(257, context=48, layers=3, heads=4))
     save(folder / "wide", make(257, context=16, layers=12, heads=12))
     save_encoder(folder / "encoder")
+    save(folder / "pairs", translator(), LETTERS, family="seq2seq")
+    vectors(folder / "words")
     return folder
 
 
@@ -101,6 +105,25 @@ def test_other_models_pages_are_quiet_and_accessible(opened, name):
     assert page.locator(".map").count() == (144 if name == "wide" else 8)
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
+
+
+@BOTH
+@pytest.mark.parametrize(("name", "typed"), [("pairs", "abcdef" * 3), ("words", "king")])
+@pytest.mark.parametrize(("language", "colour", "width"), [("zh", "light", 360), ("en", "dark", 1200)])
+def test_what_is_asked_in_a_line_is_answered_without_scripts(
+    opened, name, typed, language, colour, width, java_script_enabled
+):
+    view = {"viewport": {"width": width, "height": 800}, "java_script_enabled": java_script_enabled}
+    page = opened(run(language, name), color_scheme=colour, **view)
+    page.locator("#text").fill(typed)
+    page.locator("button[type=submit]").click()
+    page.wait_for_url("**text=*")
+    assert page.locator("#text").input_value() == typed
+    assert page.locator("tbody tr").count() > 5
+    assert page.locator("html").evaluate("html => html.scrollWidth") <= width
+    if java_script_enabled:
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
 
 
 @pytest.mark.parametrize("path", ["/zh/index.html", "/en/index.html"])

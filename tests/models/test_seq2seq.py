@@ -3,8 +3,10 @@
 import pytest
 import torch
 
+from glassformer.glass.edits import Chain, Edit, Editor
 from glassformer.glass.trace import Recorder
 from glassformer.models import FAMILIES, Seq2Seq, Seq2SeqConfig
+from glassformer.nn.recurrent import INSIDE, RecurrentLayer
 
 EACH = pytest.mark.parametrize(
     ("kind", "attention"),
@@ -79,6 +81,72 @@ def test_every_name_is_handed_to_the_tap(kind, attention):
     tap = Recorder(("*",))
     model(SOURCE, VALID, TARGET, tap=tap)
     assert tuple(tap.tensors) == model.tap_names()
+
+
+@EACH
+def test_gates_and_states_of_both_sides_are_those_of_the_pass(kind, attention):
+    model = make(kind, attention)
+    tap = Recorder(("*",))
+    model(SOURCE, VALID, TARGET, tap=tap)
+    seen = tap.tensors
+    for name in INSIDE[kind]:
+        assert (
+            seen[f"encoder.blocks.1.{name}"].shape
+            == seen[f"encoder.blocks.1.reverse.{name}"].shape
+            == (2, 5, 4)
+        )
+        assert seen[f"decoder.blocks.1.{name}"].shape == (2, 4, 8)
+    ways = (seen["encoder.blocks.1.hidden"], seen["encoder.blocks.1.reverse.hidden"])
+    close(seen["memory"], torch.cat(ways, -1).masked_fill(~VALID[..., None], 0))
+    close(seen["state"], seen["decoder.blocks.1.hidden"])
+    begun = model.encode(SOURCE, VALID).hidden
+    for i in range(2):
+        inside = {name: seen[f"decoder.blocks.{i}.{name}"] for name in INSIDE[kind]}
+        start = begun.hidden if kind == "gru" else begun.cell
+        values = inside["hidden" if kind == "gru" else "cell"]
+        before = torch.cat((start[i][:, None], values[:, :-1]), 1)
+        if kind == "gru":
+            close(values, (1 - inside["z"]) * inside["n"] + inside["z"] * before)
+        else:
+            close(values, inside["f"] * before + inside["i"] * inside["candidate"])
+            close(inside["hidden"], inside["o"] * values.tanh())
+
+
+@EACH
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_an_edit_inside_is_felt_from_its_step_on(kind, attention, side):
+    model = make(kind, attention)
+
+    def shifted(values):
+        values = values.clone()
+        values[:, 2] += 1
+        return values
+
+    def run(*edits):
+        tap = Recorder(("*",))
+        model(SOURCE, None, TARGET, tap=Chain((Editor(edits), tap)))
+        return tap.tensors
+
+    name = "candidate" if kind == "lstm" else "n"
+    plain, edited = run(), run(Edit(f"{side}.blocks.0.{name}", shifted, "more at 2"))
+    change = {key: (plain[key] - edited[key]).abs().amax((0, 2)) for key in plain}
+    hidden = change[f"{side}.blocks.0.hidden"]
+    assert not hidden[:2].any()
+    assert hidden[2:].all()
+    assert change["logits"][2:].all()
+    assert bool(change["logits"][:2].any()) == (side == "encoder")
+
+
+@EACH
+def test_without_a_tap_nothing_leaves_the_kernel(kind, attention, monkeypatch):
+    def refused(*given):
+        raise AssertionError("the reference path was taken")
+
+    model = make(kind, attention)
+    monkeypatch.setattr(RecurrentLayer, "_reference", refused)
+    plain = model(SOURCE, VALID, TARGET)
+    tap = Recorder(("attention.weights", "*.output", "state"))
+    assert torch.equal(model(SOURCE, VALID, TARGET, tap=tap), plain)
 
 
 class Even:

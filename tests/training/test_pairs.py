@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import math
+import os
+import signal
 import sys
 
 import pytest
@@ -85,6 +87,31 @@ def test_stopped_and_resumed_is_not_stopped(reversals, tmp_path, settings):
     assert all(torch.equal(whole[name], halves[name]) for name in whole)
     with pytest.raises(UserError, match="same shape and pairs"):
         pairs.resumed(tmp_path / "whole", ["d_model=32"])
+
+
+class Killed(Silent):
+    def stepped(self, step, loss, tokens_per_second):
+        if step == 13:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_twenty_steps_are_ten_a_kill_and_ten_more(reversals, tmp_path):
+    settings = ["steps=20", "eval_every=10", "dropout=0.2"]
+    trained(reversals, tmp_path / "whole", *settings)
+    child = os.fork()
+    if not child:
+        try:
+            with pairs.begun(
+                [str(reversals)], tmp_path / "killed", assignments=[*SMALL, *settings]
+            ) as training:
+                fit(training, Killed())
+        finally:
+            os._exit(1)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    assert Run(tmp_path / "killed").checkpoint("last").step == 10
+    fit(pairs.resumed(tmp_path / "killed"), Silent())
+    files = [(tmp_path / run / "step-20/model.safetensors").read_bytes() for run in ("whole", "killed")]
+    assert files[0] == files[1]
 
 
 def test_smoothing_is_for_learning_only(reversals, tmp_path):
@@ -303,6 +330,30 @@ def test_a_file_of_pairs_is_sources_and_references(glassformer, run, tmp_path):
     code, _, err = glassformer("translate", run, "p.tsv")
     assert code == 2
     assert "p.tsv: line 2 has 2 TABs; a pair is source<TAB>target" in err
+
+
+def test_a_byte_order_mark_line_ends_and_empty_lines_change_no_translation(glassformer, run, tmp_path):
+    plain, other = "abc\n\n   \ncab\n", "\ufeffabc\r\n\r\n   \r\ncab\r\n"
+    written = []
+    for name, text in (("plain.txt", plain), ("other.txt", other)):
+        (tmp_path / name).write_bytes(text.encode())
+        code, _, err = glassformer("translate", run, name, "-o", "out.txt")
+        assert code == 0, err
+        written.append((tmp_path / "out.txt").read_bytes().split(b"\n"))
+    assert written[0] == written[1]
+    assert [bool(line) for line in written[0]] == [True, False, False, True, False]
+
+
+def test_an_interrupted_translation_writes_nothing(glassformer, run, tmp_path, monkeypatch):
+    def interrupted(*given, **options):
+        raise KeyboardInterrupt
+
+    (tmp_path / "sources.txt").write_text("abc\ncab\n", encoding="utf-8")
+    monkeypatch.setattr("glassformer.decoding.translate.search", interrupted)
+    code, out, err = glassformer("translate", run, "sources.txt", "-o", "out.txt")
+    assert (code, out) == (130, "")
+    assert "Traceback" not in err
+    assert not (tmp_path / "out.txt").exists()
 
 
 @pytest.mark.slow

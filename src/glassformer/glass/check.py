@@ -18,7 +18,7 @@ TOUCHED = (".v", ".mask", ".scores", ".weights", ".heads")
 
 GATES = ("f", "i", "o", "r", "z")
 EDITED = 64
-"""So many tokens of a recurrent model are read with edits, each of which sees the text anew at every step."""
+"""So many tokens, of each text, recurrent layers read with edits, which see the text anew at every step."""
 
 DAMAGED = "the model is damaged, or its training diverged"
 RESULTS = {"logits": "logits", "final": "final vectors"}
@@ -45,9 +45,8 @@ def check(model: Model, tokens: Tensor | Sequence[int], names: Sequence[str] = (
     else:
         checked = [f"blocks.*.attention.{name}" for name in ("weights", "mask")]
     traced = trace(model, ids, [*checked, result, *names])
-    for name, gate in traced.items() if recurrent else ():
-        if name.rpartition(".")[2] in GATES and not ((gate >= 0) & (gate <= 1)).all():
-            raise UserError(f"self-check: the gate {name} has values that are not between 0 and 1; {DAMAGED}")
+    if recurrent:
+        _check_gates(traced)
     for layer in () if recurrent else range(len(model.blocks)):
         weights, allowed = (traced[f"blocks.{layer}.attention.{name}"] for name in ("weights", "mask"))
         _check_rows(f"layer {layer}", weights, allowed)
@@ -71,11 +70,12 @@ def check_pair(model: Translator, source: Sequence[int], inputs: Sequence[int]) 
     """The traced pass of an encoder-decoder over one source and what its decoder reads, checked as `check`
     does; raises UserError as it does."""
 
-    def run(names: str | Sequence[str], edits: Sequence[Edit] = ()) -> Trace:
-        return trace(model, source, names, target=inputs, edits=edits)
+    def run(names: str | Sequence[str], first: int | None = None, edits: Sequence[Edit] = ()) -> Trace:
+        return trace(model, source[:first], names, target=inputs[:first], edits=edits)
 
     transformer = isinstance(model, EncoderDecoder)
     traced = run(["*.weights", "*.mask", "logits"] if transformer else "*")
+    _check_gates(traced)
     plain = run("logits")["logits"]
     if not torch.isfinite(plain).all():
         raise UserError(f"self-check: the model gives {RESULTS['logits']} that are no numbers; {DAMAGED}")
@@ -89,8 +89,15 @@ def check_pair(model: Translator, source: Sequence[int], inputs: Sequence[int]) 
     edits = [Edit(name, Tensor.clone, f"copy {name}") for name in touched if name != "logits"]
     tolerance = TOLERANCE[plain.dtype]
     _check_same("logits", "a traced pass", traced["logits"], plain, tolerance)
-    _check_same("logits", "an edit that changes nothing", run("logits", edits)["logits"], plain, tolerance)
+    plain, edited = (run("logits", EDITED, given)["logits"] for given in ((), edits))
+    _check_same("logits", "an edit that changes nothing", edited, plain, tolerance)
     return traced
+
+
+def _check_gates(traced: Trace) -> None:
+    for name, gate in traced.items():
+        if name.rpartition(".")[2] in GATES and not ((gate >= 0) & (gate <= 1)).all():
+            raise UserError(f"self-check: the gate {name} has values that are not between 0 and 1; {DAMAGED}")
 
 
 def _check_rows(where: str, weights: Tensor, allowed: Tensor) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
 from ..models import RecurrentLM
-from ..nn.recurrent import INSIDE
+from ..nn.recurrent import INSIDE, Kind
 from . import sections
 from .check import GATES, check
 from .pictures import MAP_SIZE, TIME_SIZE, over_time
@@ -85,7 +85,7 @@ def values(
         "all": len(ids),
         "names": names,
         "gates": GATES,
-        "maps": [[_map(traced, i, name) for name in names] for i in range(n_layers)],
+        "maps": [maps(traced, f"blocks.{i}", kind) for i in range(n_layers)],
         "pooled": width > MAP_SIZE or n > TIME_SIZE,
         "map_size": (min(width, MAP_SIZE), min(n, TIME_SIZE)),
         "axis": labels if n <= NAMED else [],
@@ -101,9 +101,11 @@ def values(
     }
 
 
-def _map(traced: Trace, layer: int, name: str) -> Map:
-    values_nH: Tensor = traced[f"blocks.{layer}.{name}"][0]
-    return Map(name, *over_time(values_nH, signed=name not in GATES))
+def maps(traced: Trace, path: str, kind: Kind) -> list[Map]:
+    """The gates and states of one layer, which stand in the trace under `path`."""
+    return [
+        Map(name, *over_time(traced[f"{path}.{name}"][0], signed=name not in GATES)) for name in INSIDE[kind]
+    ]
 
 
 def _numbers(table: Tensor, digits: int, gate: bool = False) -> list[list[Number]]:

@@ -3,6 +3,7 @@
 Shapes: n tokens of the target, END included; m tokens of the source; D units.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,18 +15,39 @@ from ..data.tokenizers import Tokenizer
 from ..decoding.translate import search
 from ..errors import UserError
 from ..models import EncoderDecoder, Translator
-from . import sections
-from .check import check_pair
+from . import over_time, sections
+from .check import GATES, check_pair
 from .edits import PLACES, Which
 from .effect_pairs import PARTS
-from .over_time import NAMED, Map
-from .pictures import MAP_SIZE, TIME_SIZE, over_time, picture
+from .over_time import NAMED, Map, maps
+from .pictures import MAP_SIZE, TIME_SIZE, picture
 from .sections import TABLE_SIZE, Attention, Label
 from .trace import Trace
 from .words import spoken
 from .words_translation import WORDS
 
 MOST_TOKENS = 1024  # of a side, on a page
+
+
+@dataclass(frozen=True)
+class Way:
+    """One layer, one way, its gates and states over time. `name` is that of the text which says so."""
+
+    name: str
+    layer: int
+    path: str
+    maps: list[Map]
+
+
+@dataclass(frozen=True)
+class Side:
+    """The layers of the encoder or of the decoder. `axis` names the tokens, where they are few; `pooled`
+    tells of maps with fewer points than values: units, tokens, rows and columns."""
+
+    name: str
+    axis: list[sections.Label]
+    pooled: dict[str, int]
+    ways: list[Way]
 
 
 def tell(key: str, /, **given: object) -> Markup:
@@ -73,7 +95,9 @@ def _inside(
         return {"attentions": [_attention(traced, of, *sides[of]) for of in PARTS]}
     return {
         **_alignment(traced.tensors.get("attention.weights"), source, wrote),
-        "maps": [_map("memory", traced["memory"][0], source), _map("state", traced["state"][0], read)],
+        "gates": GATES,
+        "inside": over_time.tell,
+        "sides": [_side(traced, "encoder", source), _side(traced, "decoder", read)],
     }
 
 
@@ -119,10 +143,14 @@ def _alignment(
     }
 
 
-def _map(name: str, values_nD: Tensor, labels: list[sections.Label]) -> dict[str, Any]:
-    n, width = values_nD.shape
-    return {
-        "map": Map(name, *over_time(values_nD, signed=True)),
-        "axis": labels if n <= NAMED else [],
-        "pooled": (n, width) if n > TIME_SIZE or width > MAP_SIZE else None,
-    }
+def _side(traced: Trace, name: str, labels: list[sections.Label]) -> Side:
+    layers = getattr(traced.model, name).layers
+    units, n = layers[0].kernel.hidden_size, len(labels)
+    rows, columns = min(units, MAP_SIZE), min(n, TIME_SIZE)
+    pooled = {"units": units, "n": n, "rows": rows, "columns": columns}
+    ways = []
+    for i, layer in enumerate(layers):
+        for way in ("", ".reverse")[: layer.directions]:
+            path = f"{name}.blocks.{i}{way}"
+            ways.append(Way(f"{name}{way}_layer", i, path, maps(traced, path, layer.kind)))
+    return Side(name, labels if n <= NAMED else [], pooled if (rows, columns) < (units, n) else {}, ways)

@@ -49,22 +49,16 @@ WORDS: dict[str, tuple[str, str]] = {
         "encoder, so there is no alignment to show.",
         "这个模型没有注意力：解码器对原文的全部了解，就是编码器最后的状态，所以没有对齐可看。",
     ),
-    "states": ("States over time", "状态随时间的变化"),
-    "states_note": (
-        "Time runs from left to right: a column is a token, a row is a unit; vermilion above 0, blue below. "
-        "Below the map stands the largest.",
-        "时间从左到右：一列是一个词元，一行是一个单元；朱红为正，蓝色为负，最大值写在图下。",
+    "over_time_note": (
+        "The encoder’s columns are the tokens of the source, on both ways; the decoder’s are the tokens that "
+        "it reads.",
+        "编码器各列是原文的词元，两个方向都按原文的顺序排；解码器各列是它读入的词元。",
     ),
-    "memory": (
-        "h: the encoder’s outputs, above what was read to the right, below to the left",
-        "h：编码器的输出，上半从左往右读，下半从右往左读",
-    ),
-    "state": ("s: the decoder’s state after reading each token", "s：解码器读入每个词元之后的状态"),
-    "pooled": (
-        "{n:token} and {units} units in fewer points, each the value farthest from 0.",
-        "{n} 个词元、{units} 个单元缩成较少的点，每个点取离 0 最远的值。",
-    ),
-    "strongest": ("±{value}", "±{value}"),
+    "encoder": ("The encoder", "编码器"),
+    "decoder": ("The decoder", "解码器"),
+    "encoder_layer": ("layer {i}, read to the right", "第 {i} 层，从左往右读"),
+    "encoder.reverse_layer": ("layer {i}, read to the left", "第 {i} 层，从右往左读"),
+    "decoder_layer": ("layer {i}", "第 {i} 层"),
     "attention_none": ("It has no attention.", "没有注意力。"),
     "attention_additive": (
         "Its attention is additive, that of Bahdanau et al.",

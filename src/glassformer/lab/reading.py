@@ -65,8 +65,8 @@ def read(opened: Opened, text: str) -> Reading:
     try:
         ids = ids_of(model, opened.tokenizer, text)
     except UserError:
-        if unknown := _unknown(opened.tokenizer, text):
-            raise TooMuch("unknown", characters=unknown) from None
+        if missing := unknown(opened.tokenizer, text):
+            raise TooMuch("unknown", characters=missing) from None
         raise
     if not ids:
         raise UserError("the text holds nothing that the model reads")
@@ -80,7 +80,7 @@ def read(opened: Opened, text: str) -> Reading:
     return reading
 
 
-def _unknown(tokenizer: Tokenizer, text: str) -> str:
+def unknown(tokenizer: Tokenizer, text: str) -> str:
     """The first characters of a text that a vocabulary of characters lacks."""
     if not isinstance(tokenizer, CharTokenizer):
         return ""

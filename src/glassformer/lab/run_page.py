@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
+from ..data.space import WordSpace
 from ..decoding.samplers import Sampler
 from ..errors import UserError
 from ..glass import sections
@@ -17,7 +18,7 @@ from ..glass.page import look
 from ..glass.pictures import picture
 from ..glass.proof import prove
 from ..glass.report import signed
-from ..models import Bert, Decoder, RecurrentLM, Translator
+from ..models import Bert, Decoder, RecurrentLM
 from . import pages, reading
 from .changes import parsed
 from .numbers import number, shade
@@ -86,12 +87,6 @@ def run_page(opened: Opened, ask: Ask, language: Language) -> Answer:
     try:
         if isinstance(opened.model, RecurrentLM):
             raise Told("recurrent", command=f"glassformer look {opened.name} TEXT")
-        if isinstance(opened.model, Translator):
-            raise Told(
-                "translator",
-                command=f"glassformer look {opened.name} TEXT",
-                translate=f"glassformer translate {opened.name} TEXT",
-            )
         sampler = Sampler(ask.temperature, ask.top_k, ask.top_p)
         if ask.text:
             values = _values(opened, ask, sampler, language)
@@ -273,7 +268,10 @@ def _expected(
 
 
 def report_page(opened: Opened, ask: Ask, language: Language) -> str:
-    """The look page of the same text, head and edge. Raises UserError as `glass.look` does."""
+    """The look page of the same text, head and edge. Raises UserError as `glass.look` does, and for word
+    vectors."""
+    if isinstance(opened.model, WordSpace):
+        raise Told("vectors")
     text = ask.text.replace("\r\n", "\n")
     if len(text) > reading.MOST_CHARACTERS:
         raise reading.TooMuch("too_long", n=len(text), most=reading.MOST_CHARACTERS)

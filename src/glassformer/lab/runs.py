@@ -12,9 +12,8 @@ from typing import Any
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
 from ..hub.folder import CONFIG, open_folder
-from ..models import Model
 from ..store.run import Run
-from .words_run import Told
+from ..store.vectors import space_of
 
 KEPT = 3  # models in memory, at most
 _ATTEMPTS = 3
@@ -44,12 +43,13 @@ class Listed:
 
 @dataclass(eq=False)
 class Opened:
-    """A model in memory. Who computes with it holds `lock`; `kept` is what one request leaves the next."""
+    """A model in memory: a `models.Model`, a `Translator`, or a `WordSpace` of word vectors. Who computes
+    with it holds `lock`; `kept` is what one request leaves the next."""
 
     name: str
     stamp: Stamp
     step: int
-    model: Model
+    model: Any
     tokenizer: Tokenizer
     lock: threading.Lock = field(default_factory=threading.Lock)
     kept: dict[str, Any] = field(default_factory=dict)
@@ -148,12 +148,7 @@ class Models:
     def _load(self, name: str, path: Path, stamp: Stamp) -> Opened:
         checkpoint = open_folder(path)
         if checkpoint.family == "word2vec":
-            raise Told(
-                "vectors",
-                neighbours=f"glassformer neighbours {name} WORD",
-                analogy=f"glassformer analogy {name} A B C",
-                map=f"glassformer map {name} -o map.png",
-            )
+            return Opened(name, stamp, checkpoint.step, space_of(checkpoint, name), checkpoint.tokenizer())
         model, tokenizer = checkpoint.load(self.device)
         return Opened(name, stamp, checkpoint.step, model, tokenizer)
 

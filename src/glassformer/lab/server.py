@@ -17,7 +17,7 @@ from .. import __version__
 from ..errors import UserError
 from ..lessons import CHAPTERS, LESSONS
 from ..lessons.lesson import Live
-from . import building, pages, run_page
+from . import asked_page, building, pages, run_page
 from .guard import LARGEST_BODY, READING, Guard
 from .pages import Page
 from .run_page import Ask
@@ -127,10 +127,10 @@ def create_app(
 
     @app.get("/{language}/runs/{name}", response_class=HTMLResponse)
     def run(request: Request, language: Language, name: str, asked: Asked) -> Response:
-        """A run's page: what its model does with a text, and with edits."""
+        """A run's page: what its model does with a text, and with edits; a translation; words near others."""
         try:
             with models.opened(name) as opened:
-                answer = run_page.run_page(opened, asked.ask(), language)
+                answer = asked_page.page_of(opened, asked.ask(), language)
         except UserError as error:
             return _not_opened(error, request, language)
         return _sent(answer.page, answer.status)

@@ -33,16 +33,62 @@ WORDS: dict[str, Text] = {
         "{family}，{layers} 层，训练窗口 {context}", "{family}, {layers} layers, training window {context}"
     ),
     "shape_vectors": Text("{family}，词向量", "{family}, word vectors"),
-    "translator": Text(
-        "这是编码器—解码器，这一页看的是语言模型里的头。"
-        "{command} 显示写每个词元时读了原文的哪里，{translate} 用它翻译。",
-        "This model is an encoder-decoder; this page is about the heads of other models. {command} shows "
-        "what it reads of a text for each token that it writes, and {translate} lets it write.",
-    ),
     "vectors": Text(
-        "这里存的是词向量，不读文字。{neighbours} 找相近的词，{analogy} 做类比，{map} 画成图。",
-        "These are word vectors, which read no text. {neighbours} finds the words near one, {analogy} what "
-        "is to one as others are to each other, {map} draws them.",
+        "这里存的是词向量，不读文字，没有完整的报告。",
+        "These are word vectors, which read no text: there is no report of one.",
+    ),
+    "translator_machine": Text(
+        "编码器—解码器，共 {parameters} 个参数：读一段文字，写另一段。",
+        "An encoder-decoder, {parameters} parameters: it reads one text and writes another.",
+    ),
+    "to_translate": Text("要翻译的文字", "A text to translate"),
+    "translate": Text("翻译", "Translate"),
+    "translation": Text("译文", "Translation"),
+    "translation_note": Text("每步取最可能的词元。", "Written greedily: at each step the likeliest token."),
+    "alignment": Text("写每个词元时读了哪里", "What was read for each token"),
+    "alignment_note": Text(
+        "一行是一个写出的词元，一列是一个原文词元；每行是一次 softmax，和为 1。“·”小于 0.005。",
+        "A row is a token that is written, a column a token of the source; each row is one softmax and "
+        "sums to 1. “·” is below 0.005.",
+    ),
+    "alignment_cut": Text("这里只列前 {n} 行、前 {m} 列。", "Here are the first {n:row} and {m:column}."),
+    "alternatives": Text("每一步还可能写什么", "What it might have written instead"),
+    "alternatives_note": Text(
+        "每一步写下的词元和它的概率，旁边是其余最可能的几个。",
+        "Each token that was written and its probability, beside the likeliest others.",
+    ),
+    "written": Text("写下的", "written"),
+    "instead": Text("其余", "instead"),
+    "vectors_machine": Text(
+        "{n} 个词的向量，每个 {width} 维。", "Vectors of {n} words, {width} numbers each."
+    ),
+    "words_to_find": Text("一个词，或三个词", "One word, or three"),
+    "words_hint": Text(
+        "一个词：找与它相近的词。三个词 甲 乙 丙：乙之于甲，如同什么之于丙？",
+        "One: the words near it. Three, such as man king woman: what is to woman as king is to man?",
+    ),
+    "find": Text("查找", "Find"),
+    "near": Text("与“{word}”相近的词", "Nearest to “{word}”"),
+    "near_note": Text(
+        "按余弦从大到小；点一个词，就看它的邻居。", "By cosine. Follow a word to its own neighbours."
+    ),
+    "as_is": Text("“{b}”之于“{a}”，如同什么之于“{c}”？", "What is to “{c}” as “{b}” is to “{a}”?"),
+    "as_is_note": Text(
+        "与 乙 − 甲 + 丙 相近的词（三个向量都先化为单位长度），这三个词除外，按余弦从大到小。",
+        "The words nearest to the second − the first + the third, each at length 1, the three left out, by "
+        "cosine.",
+    ),
+    "nearest": Text("相近的词", "The nearest words"),
+    "word": Text("词", "word"),
+    "cosine": Text("余弦", "cosine"),
+    "frequent": Text("最常见的词：", "The most frequent words:"),
+    "one_or_three": Text(
+        "要一个词或三个词，这里有 {n} 个。词之间用空格分开。",
+        "One word or three are wanted, divided by spaces; these are {n}.",
+    ),
+    "no_word": Text(
+        "词表里没有“{word}”。下面有些常见的词。",
+        "“{word}” is not in the vocabulary. Some frequent words stand below.",
     ),
     "recurrent": Text(
         "这是循环网络，没有注意力；这一页看的是注意力。请用命令 {command} 看它的门和状态。",

@@ -20,7 +20,7 @@ from ..config import require_literals
 from ..nn.additive import AdditiveAttention
 from ..nn.recurrent import OverTime, Recurrent
 from ..nn.state import HiddenState
-from ..nn.tap import Tap
+from ..nn.tap import Tap, names_under
 from .limits import require_sizes
 from .translator import Translator
 
@@ -105,9 +105,12 @@ class Seq2Seq(Translator):
             nn.init.normal_(matrix, std=EMBEDDING)
 
     def tap_names(self) -> tuple[str, ...]:
-        """Every name that `forward` hands to its tap, in order."""
+        """Every name that `forward` hands to its tap, in order. A block is a layer, as in `RecurrentLM`."""
         weights = ("attention.weights",) if self.attention is not None else ()
-        return ("source", "memory", "target", *weights, "state", "final", "logits")
+        encoder, decoder = (
+            names_under(f"{name}.blocks", getattr(self, name).tap_names()) for name in ("encoder", "decoder")
+        )
+        return ("source", *encoder, "memory", "target", *weights, *decoder, "state", "final", "logits")
 
     def forward(
         self, source_bm: Tensor, valid_bm: Tensor | None, target_in_bn: Tensor, *, tap: Tap | None = None
@@ -123,7 +126,8 @@ class Seq2Seq(Translator):
         valid_bm = torch.ones_like(source_bm, dtype=torch.bool) if valid_bm is None else valid_bm
         x_bmD = self.drop(self.embedding(source_bm))
         x_bmD = tap("source", x_bmD) if tap is not None else x_bmD
-        memory_bmD, last = self.encoder(x_bmD, valid_bn=valid_bm)
+        inner = tap.at("encoder.blocks") if tap is not None else None
+        memory_bmD, last = self.encoder(x_bmD, valid_bn=valid_bm, tap=inner)
         memory_bmD = tap("memory", memory_bmD) if tap is not None else memory_bmD
         # (L · 2, b, D/2), of each layer the way right first -> (L, b, D)
         parts = [torch.cat((part[0::2], part[1::2]), -1) for part in last.parts]
@@ -136,12 +140,14 @@ class Seq2Seq(Translator):
     ) -> tuple[Tensor, SeqState]:
         """Logits (b, n, V) for the token after each of these, and the state that has seen them.
 
-        `tap` sees the weights as "attention.weights" (b, n, m), filled up to the newest step; for that step,
-        what comes back goes on. "state" (b, n, D) is the top layer's after each step, as it is read out."""
+        `tap` sees the weights as "attention.weights" (b, n, m), and with attention the decoder's layers as
+        well, filled up to the newest step; for that step, what comes back goes on. "state" (b, n, D) is the
+        top layer's after each step, as it is read out."""
         y_bnD = self.drop(self.embedding(target_in_bn))
         y_bnD = tap("target", y_bnD) if tap is not None else y_bnD
         if self.attention is None:
-            out_bnD, hidden = self.decoder(y_bnD, state.hidden)
+            inner = tap.at("decoder.blocks") if tap is not None else None
+            out_bnD, hidden = self.decoder(y_bnD, state.hidden, tap=inner)
             out_bnD = tap("state", out_bnD) if tap is not None else out_bnD
         else:
             out_bnD, hidden = self._attending(self.attention, y_bnD, state, tap)
@@ -155,13 +161,16 @@ class Seq2Seq(Translator):
         self, attention: AdditiveAttention, y_bnD: Tensor, state: SeqState, tap: Tap | None
     ) -> tuple[Tensor, HiddenState]:
         hidden, states, contexts = state.hidden, [], []
-        over_time = OverTime(tap.at("attention"), y_bnD.shape[1]) if tap is not None else None
+        over_time = OverTime(tap, y_bnD.shape[1]) if tap is not None else None
+        of_attention = of_decoder = None
         for t, y_bD in enumerate(y_bnD.unbind(1)):
             if over_time is not None:
                 over_time.t = t
+                of_attention, of_decoder = over_time.at("attention"), over_time.at("decoder.blocks")
             before_bD = hidden.hidden[-1]  # s_{t-1}, of the top layer
-            context_bD, _ = attention(before_bD, state.memory, state.valid, over_time, keys_bmS=state.keys)
-            s_b1D, hidden = self.decoder(torch.cat((y_bD, context_bD), -1)[:, None], hidden)
+            context_bD, _ = attention(before_bD, state.memory, state.valid, of_attention, keys_bmS=state.keys)
+            read_b1D = torch.cat((y_bD, context_bD), -1)[:, None]
+            s_b1D, hidden = self.decoder(read_b1D, hidden, tap=of_decoder)
             states.append(s_b1D[:, 0])
             contexts.append(context_bD)
         states_bnD = torch.stack(states, 1)

@@ -106,22 +106,33 @@ def _unseen(name: str, value: Tensor) -> Tensor:
 
 
 class OverTime:
-    """A step's `tap` that shows each value as one (b, n, H), filled up to the newest step. What its own tap
-    gives back for that step goes on, so that an edit is felt by every later step."""
+    """The tap of a step, or of a module that is run step by step: each value, (b, H) or (b, 1, H), is shown
+    as one (b, n, H), filled up to the newest step. What its own tap gives back for that step goes on, so that
+    an edit is felt by every later step."""
 
     def __init__(self, tap: Tap, n: int) -> None:
         self._tap, self._n, self.t = tap, n, 0
         self._values: dict[str, Tensor] = {}
+        self._inner: dict[str, OverTime] = {}
 
-    def __call__(self, name: str, value_bH: Tensor) -> Tensor:
+    def at(self, path: str) -> "OverTime":
+        """The same as seen from the child module `path`, at the newest step."""
+        inner = self._inner.setdefault(path, OverTime(self._tap.at(path), self._n))
+        inner.t = self.t
+        return inner
+
+    def wants(self, name: str) -> bool:
+        return self._tap.wants(name)
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
         if not self._tap.wants(name):
-            return value_bH
+            return value
         if name not in self._values:
-            self._values[name] = value_bH.new_zeros(len(value_bH), self._n, value_bH.shape[1])
+            self._values[name] = value.new_zeros(len(value), self._n, value.shape[-1])
         values_bnH = self._values[name]
-        values_bnH[:, self.t] = value_bH
+        values_bnH[:, self.t] = value.flatten(1)
         seen_bnH = self._tap(name, values_bnH)
-        return value_bH if seen_bnH is values_bnH else seen_bnH[:, self.t]
+        return value if seen_bnH is values_bnH else seen_bnH[:, self.t].reshape(value.shape)
 
 
 class RecurrentLayer(nn.Module):

@@ -6,7 +6,7 @@ from ..data import vectors
 from ..data.space import WordSpace
 from ..data.words import Words
 from ..errors import UserError
-from .run import Run
+from .run import Checkpoint, Run
 
 
 def word_vectors(source: str | Path, checkpoint: str = "best") -> WordSpace:
@@ -18,12 +18,16 @@ def word_vectors(source: str | Path, checkpoint: str = "best") -> WordSpace:
     if not source.is_dir():
         words, numbers = vectors.read(source)
         return WordSpace(words, numbers, str(source))
-    opened = Run(source).checkpoint(checkpoint)
+    return space_of(Run(source).checkpoint(checkpoint), str(source))
+
+
+def space_of(opened: Checkpoint, name: str) -> WordSpace:
+    """Those of a checkpoint. Raises UserError where it has none, or is damaged."""
     model, vocabulary = opened.word_vectors(), opened.tokenizer()
     if not isinstance(vocabulary, Words):
         raise UserError(f"{opened.folder}: its tokenizer is no vocabulary of words")
     table = model.embedding.weight.detach().numpy()[: len(vocabulary.words)]  # all but END
-    return WordSpace(vocabulary.words, table, str(source))
+    return WordSpace(vocabulary.words, table, name)
 
 
 def holds_vectors(source: Path) -> bool:
