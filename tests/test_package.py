@@ -16,7 +16,7 @@ LAYERS = [
     {"models"},
     {"data"},
     {"store"},
-    {"decoding", "hub"},
+    {"decoding", "encoding", "hub"},
     {"glass"},
     {"training"},
     {"lessons"},
@@ -104,6 +104,7 @@ def test_importing_loads_no_torch(code):
         ["lab"],
         ["neighbours"],
         ["translate"],
+        ["fill"],
     ],
 )
 def test_help_loads_no_torch(arguments):

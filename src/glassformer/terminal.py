@@ -54,6 +54,14 @@ def read_argument(text: str) -> str:
     return spoken(text)
 
 
+def is_file(name: str) -> bool:
+    """Whether a text names a file."""
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a zero in it
+        return False
+
+
 def open_in_browser(page: Path) -> None:
     """Show a page if a person with a graphical screen is there; never wait, never complain."""
     graphical = (

@@ -109,6 +109,9 @@ def test_labels_show_specials_spaces_and_parts_of_characters():
     assert tokenizer.labels(tokenizer.encode(" a\n")) == ["␣", "a", "⏎"]
     tokenizer = ours("wordpiece")
     assert tokenizer.labels(tokenizer.encode_wrapped("a"))[::2] == ["[CLS]", "[SEP]"]
+    assert tokenizer.around == ([2], [3])
+    assert ours("metaspace").around == ([1], [])
+    assert ours("metaspace").mask is None
 
 
 def test_an_added_token_that_is_not_special_is_text():

@@ -11,7 +11,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from glassformer.data import tokenizers
-from glassformer.data.tokenizers import END, BPETokenizer, ByteTokenizer, CharTokenizer, choose, visible
+from glassformer.data.labels import visible
+from glassformer.data.tokenizers import (
+    CLS,
+    ENCODING,
+    END,
+    MASK,
+    BPETokenizer,
+    ByteTokenizer,
+    CharTokenizer,
+    choose,
+)
 from glassformer.errors import UserError
 
 TRAINING_TEXT = f"the cat sat on the mat, don't!\n\n  字字字 你好 \t😀 {END} " * 20
@@ -84,6 +94,33 @@ def test_end_is_special_only_on_demand(kind, text, ends, without, tmp_path):
 
 
 @every_kind
+def test_an_encoder_has_more_special_tokens(kind, tmp_path):
+    text = f"the cat {MASK} sat {CLS}{END} 字"
+    made = choose(kind, lambda: iter([text + TRAINING_TEXT]), 300, ENCODING)
+    plain = choose(kind, lambda: iter([text + TRAINING_TEXT]), 298)
+    made.save(tmp_path)
+    loaded = tokenizers.load(tmp_path)
+    assert loaded.to_json() == made.to_json()
+    for tokenizer in (made, loaded):
+        ids = {name: token for token, name in tokenizer.special.items()}
+        assert [*ids] == [*ENCODING]
+        assert [*ids.values()] == [tokenizer.end, tokenizer.end + 1, tokenizer.end + 2]
+        assert (tokenizer.mask, tokenizer.around) == (ids[MASK], ([ids[CLS]], [ids[END]]))
+        assert tokenizer.vocab_size == plain.vocab_size + 2
+        assert not set(tokenizer.encode(text).tolist()) & set(ids.values())
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+        heard = tokenizer.encode(text, allow_special=True)
+        assert [int(i) for i in heard if i in tokenizer.special] == [ids[MASK], ids[CLS], ids[END]]
+        assert tokenizer.decode(heard) == "the cat  sat  字"
+        assert tokenizer.labels([ids[MASK]]) == [MASK]
+        assert all(tokenizer.token_bytes(token) == b"" for token in ids.values())
+        wrapped = tokenizer.encode_wrapped("cat").tolist()
+        assert wrapped == [ids[CLS], *tokenizer.encode("cat"), ids[END]]
+    assert (plain.mask, plain.around) == (None, ([], []))
+    assert plain.encode_wrapped("cat").tolist() == plain.encode("cat").tolist()
+
+
+@every_kind
 def test_saved_and_loaded_it_is_the_same(kind, tmp_path):
     text = "".join(ODD) + "\"\\ \n字 don't"
     made = make[kind](text)
@@ -118,6 +155,8 @@ def test_saved_and_loaded_it_is_the_same(kind, tmp_path):
         b'{"kind": "library", "spec": {}, "roles": {"eos": [0]}, "opens": true}',
         b'{"kind": "library", "roles": {}, "opens": 1}',
         b"[" * 100_000,
+        b'{"kind": "bytes", "special": ["<|endoftext|>", "[PAD]"]}',
+        b'{"kind": "chars", "characters": "ab", "special": 3}',
         *(
             json.dumps({**json.loads(BPE.to_json()), **changes}).encode()
             for changes in (

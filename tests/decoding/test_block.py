@@ -167,3 +167,14 @@ def test_infinities_and_nan_in_a_block_are_not_hidden():
             old, new = (result[0] for result in both(slow, fast, 1, 2))
         assert old.isnan().all()
         assert new.isnan().all()
+
+
+def test_a_copy_reads_its_own_weights():
+    _, fast = quick(block(), Int8Linear)
+    with torch.inference_mode():
+        cache, x = state(1, 4, 2), torch.randn(1, 1, 20)
+        before = fast(x, cache=cache.extended(1).layer(0))
+        copied = copy.deepcopy(fast)
+        fast.ffn.up.scale.zero_()
+        assert torch.equal(copied(x, cache=cache.extended(1).layer(0)), before)
+        assert not torch.equal(fast(x, cache=cache.extended(1).layer(0)), before)

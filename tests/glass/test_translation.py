@@ -93,7 +93,7 @@ def test_what_a_trace_cannot_read_is_named():
 @pytest.mark.parametrize("target", [None, "fab", ""])
 def test_the_alignment_is_that_of_the_trace(target):
     root, model = page(target=target), make()
-    own = search(model, [ids("abcdef")], START, LETTERS.end)[0].ids
+    own = search(model, [ids("abcdef")], START, LETTERS.end)[0][0].ids
     written = own if target is None else ids(target)
     weights = trace(model, ids("abcdef"), target=[START, *written])["attention.weights"][0]
     [table] = [node for node in root.iter("table") if node.get("class") == "weights"]

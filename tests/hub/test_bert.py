@@ -9,11 +9,15 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+from glassformer.config import to_dict
+from glassformer.data.tokenizers import ENCODING, ByteTokenizer
 from glassformer.errors import UserError
 from glassformer.glass.trace import trace
 from glassformer.hub.export import export, import_folder
 from glassformer.hub.folder import load, open_folder
-from glassformer.models import Bert
+from glassformer.models import Bert, BertConfig
+from glassformer.models.bert import mean_over
+from glassformer.store.run import Run
 from published import CLOSE, SCRIPTS, WORDPIECE_ROLES, bert, configure, left_padded, save, tokens, wordpiece
 
 CONFIGS = {
@@ -69,13 +73,123 @@ def test_out_again_it_is_the_same_model(changes, tmp_path):
     assert tokenizer(SCRIPTS[0]).input_ids == load(out, device="cpu")[1].encode_wrapped(SCRIPTS[0]).tolist()
 
 
-@pytest.mark.parametrize("head", ["ForMaskedLM", "ForPreTraining", "ForSequenceClassification"])
-def test_heads_are_left_aside(head, tmp_path):
+HEADS = {
+    "ForMaskedLM": {"mlm": True, "pooler": False, "labels": ()},
+    "ForPreTraining": {"mlm": True, "pooler": True, "labels": ()},
+    "ForSequenceClassification": {"mlm": False, "pooler": True, "labels": ("LABEL_0", "LABEL_1")},
+    "ForTokenClassification": {"mlm": False, "pooler": False, "labels": ()},
+    "ForQuestionAnswering": {"mlm": False, "pooler": False, "labels": ()},
+}
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_heads_that_are_not_known_are_left_aside(head, tmp_path):
     theirs = bert(head)
     opened = open_folder(saved(theirs, tmp_path))
-    assert opened.shape.pooler == (head != "ForMaskedLM")
+    assert {name: getattr(opened.shape, name) for name in HEADS[head]} == HEADS[head]
     ids = tokens()
     torch.testing.assert_close(opened.model()(ids), theirs.bert(ids).last_hidden_state, **CLOSE)
+
+
+@EVERY
+@pytest.mark.parametrize("head", ["ForMaskedLM", "ForPreTraining"])
+def test_hidden_tokens_are_told_alike_in_and_out(head, changes, tmp_path):
+    theirs = bert(head, **changes)
+    folder = saved(theirs, tmp_path / "in")
+    model, _ = load(folder, device="cpu")
+    ids, (padded, valid, positions) = tokens(n=64), left_padded([7, 12, 1], 12)
+    expected = theirs(ids)[0]
+    assert expected.shape == (2, 64, 300)
+    assert expected.std() > 0.1
+    torch.testing.assert_close(model.token_logits(model(ids)), expected, **CLOSE)
+    marked = theirs(padded, attention_mask=valid.long(), position_ids=positions)[0]
+    ours = model.token_logits(model(padded, valid_bn=valid))
+    torch.testing.assert_close(ours[valid], marked[valid], **CLOSE)
+    out = export(open_folder(import_folder(folder, tmp_path / "run")), tmp_path / "out")
+    again = transformers.AutoModelForMaskedLM.from_pretrained(out).eval()
+    torch.testing.assert_close(again(ids).logits, expected, **CLOSE)
+
+
+def test_a_head_s_weights_may_stand_there_more_than_once(tmp_path):
+    theirs = bert("ForMaskedLM")
+    path = saved(theirs, tmp_path) / "model.safetensors"
+    before = load(tmp_path, device="cpu")[0].state_dict()
+    weights = load_file(path)
+    weights["cls.predictions.decoder.weight"] = weights["bert.embeddings.word_embeddings.weight"].clone()
+    weights["cls.predictions.decoder.bias"] = weights["cls.predictions.bias"].clone()
+    save_file(weights, path)
+    after = load(tmp_path, device="cpu")[0].state_dict()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    weights["cls.predictions.decoder.weight"] += 1
+    save_file(weights, path)
+    with pytest.raises(UserError, match=r"decoder\.weight differs from the embedding"):
+        open_folder(tmp_path).model()
+    del weights["cls.predictions.bias"], weights["cls.predictions.decoder.weight"]
+    save_file(weights, path)
+    with pytest.raises(UserError, match=r"lacks cls\.predictions\.bias"):
+        open_folder(tmp_path).model()
+
+
+def test_a_head_with_a_matrix_of_its_own_is_left_aside(tmp_path):
+    theirs = bert("ForMaskedLM", tie_word_embeddings=False)
+    opened = open_folder(saved(theirs, tmp_path))
+    assert not opened.shape.mlm
+    torch.testing.assert_close(opened.model()(tokens()), theirs.bert(tokens()).last_hidden_state, **CLOSE)
+
+
+@pytest.mark.parametrize("named", [{}, {"id2label": {0: "cat", 1: "猫", 2: "dog"}}])
+def test_labels_of_texts_are_told_alike_in_and_out(named, tmp_path):
+    theirs = bert("ForSequenceClassification", **named)
+    folder = saved(theirs, tmp_path / "in")
+    model, _ = load(folder, device="cpu")
+    assert model.config.labels == tuple(theirs.config.id2label.values())
+    padded, valid = (part.flip(1) for part in left_padded([7, 12, 1], 12)[:2])
+    expected = theirs(padded, attention_mask=valid.long()).logits
+    torch.testing.assert_close(model.label_logits(model(padded, valid_bn=valid), valid), expected, **CLOSE)
+    out = export(open_folder(import_folder(folder, tmp_path / "run")), tmp_path / "out")
+    again = transformers.AutoModelForSequenceClassification.from_pretrained(out).eval()
+    assert again.config.id2label == theirs.config.id2label
+    torch.testing.assert_close(again(padded, attention_mask=valid.long()).logits, expected, **CLOSE)
+
+
+def test_a_head_of_another_kind_of_labels_is_left_aside(tmp_path):
+    folder = saved(bert("ForSequenceClassification"), tmp_path)
+    for kind in ("regression", "multi_label_classification"):
+        assert open_folder(configure(folder, problem_type=kind)).shape.labels == ()
+    assert open_folder(configure(folder, problem_type=None, id2label={"0": "only"})).shape.labels == ()
+    with pytest.raises(UserError, match=r"id2label .* cannot be used; expected the labels of 0, 1, 2"):
+        open_folder(configure(folder, id2label={"1": "a", "2": "b"}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"norm_order": "pre"}, r"for bert: norm_order=pre \(needs post\)"),
+        ({"labels": ("a", "b"), "pooling": "mean"}, r"for bert: pooling=mean \(needs cls\)"),
+    ],
+)
+def test_shapes_that_bert_does_not_have_stay_here(changes, said, tmp_path):
+    tokenizer = ByteTokenizer(ENCODING)
+    shape = BertConfig(tokenizer.vocab_size, context=8, n_layers=1, d_model=8, **changes)
+    settings = {"family": "bert", "model": to_dict(shape)}
+    Run(tmp_path / "run").save(1, Bert(shape), tokenizer, settings, {}, best=True)
+    assert open_folder(tmp_path / "run").model().config == shape
+    with pytest.raises(UserError, match=said):
+        export(open_folder(tmp_path / "run"), tmp_path / "out")
+
+
+@pytest.mark.parametrize("changes", [{"labels": ("a", 3)}, {"labels": ("a", "a")}, {"labels": ("a", "b")}])
+def test_labels_are_texts_each_once_and_have_a_pooler(changes):
+    with pytest.raises(ValueError, match="labels"):
+        BertConfig(10, **changes)
+
+
+def test_the_mean_is_that_of_real_tokens():
+    hidden, valid = torch.randn(2, 5, 3), torch.tensor([[0, 0, 1, 1, 1], [0, 0, 0, 0, 0]]).bool()
+    means = mean_over(hidden.masked_fill(~valid[..., None], float("inf")), valid)
+    torch.testing.assert_close(means[0], hidden[0, 2:].mean(0))
+    assert torch.equal(means[1], torch.zeros(3))
+    torch.testing.assert_close(mean_over(hidden), hidden.mean(1))
 
 
 def test_the_oldest_spelling_of_a_norm(folder):

@@ -9,11 +9,21 @@ import transformers
 
 from conftest import TEXT
 from glassformer.config import to_dict
-from glassformer.data.tokenizers import BPETokenizer, ByteTokenizer, CharTokenizer
+from glassformer.data.tokenizers import (
+    CLS,
+    ENCODING,
+    END,
+    MASK,
+    BPETokenizer,
+    ByteTokenizer,
+    CharTokenizer,
+    choose,
+)
 from glassformer.decoding.text import generate
 from glassformer.errors import UserError
 from glassformer.hub.export import export, import_folder
 from glassformer.hub.folder import load, open_folder
+from glassformer.hub.spec import spec_of, special_ids, special_tokens
 from glassformer.models import GPT, GPTConfig, Llama, LlamaConfig
 from glassformer.models.presets import PRESETS
 from glassformer.store.run import Run
@@ -68,6 +78,23 @@ def test_ids_text_and_what_is_written_are_the_same_there(kind, tmp_path):
         assert again.encode(text).tolist() == tokenizer.encode(text).tolist()
         assert again.decode(again.encode(text)) == text
         assert again.labels(again.encode(text)) == tokenizer.labels(tokenizer.encode(text))
+
+
+@pytest.mark.parametrize("kind", TOKENIZERS)
+def test_an_encoder_s_tokenizer_goes_out_with_what_it_puts_around_a_text(kind, tmp_path):
+    tokenizer = choose(kind, lambda: iter(["".join(SCRIPTS) + TEXT]), 400, ENCODING)
+    spec = spec_of(tokenizer)
+    (tmp_path / "tokenizer.json").write_text(spec, encoding="utf-8")
+    roles = {name.removesuffix("_token"): token for name, token in special_tokens(tokenizer).items()}
+    assert roles == {"cls": CLS, "sep": END, "pad": END, "mask": MASK}
+    assert special_ids(tokenizer) == {"pad_token_id": tokenizer.end}
+    theirs = transformers.PreTrainedTokenizerFast(
+        tokenizer_file=str(tmp_path / "tokenizer.json"), **special_tokens(tokenizer)
+    )
+    for text in SCRIPTS:
+        assert theirs(text).input_ids == tokenizer.encode_wrapped(text).tolist()
+    assert theirs(f"a{MASK}b").input_ids.count(tokenizer.mask) == 1
+    assert (theirs.mask_token_id, theirs.pad_token_id) == (tokenizer.mask, tokenizer.end)
 
 
 @pytest.mark.parametrize(

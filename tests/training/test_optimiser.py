@@ -131,3 +131,14 @@ def test_muon_takes_the_matrices_of_the_blocks_alone() -> None:
         *("query", "key", "value", "output"),
         *("up", "down"),
     }
+
+
+def test_the_schedule_of_2017_is_its_formula() -> None:
+    """d^-½ min(t^-½, t · warmup^-3/2) for t = 1, 2, …, at the rate that this has at the end of the warmup."""
+    d, warmup = 512, 40
+    config = TrainConfig(warmup=warmup, decay="inverse_sqrt", lr=(d * warmup) ** -0.5, min_lr=0)
+    for t in (1, 2, 39, 40, 41, 1000, 100_000):
+        theirs = d**-0.5 * min(t**-0.5, t * warmup**-1.5)
+        assert config.lr * rate_share(config, t - 1) == pytest.approx(theirs, rel=1e-12)
+    assert rate_share(dataclasses.replace(config, min_lr=0.1), 100_000) == 0.1
+    assert rate_share(dataclasses.replace(config, warmup=0), 0) == 1

@@ -17,7 +17,7 @@ from glassformer.models import Seq2Seq
 from glassformer.models.presets import SEQ2SEQ_PRESETS
 from glassformer.store import tensors
 from glassformer.store.run import Run
-from glassformer.training import pairs, train
+from glassformer.training import pair_presets, pairs, train
 from glassformer.training.loop import fit
 
 SMALL = ["d_model=16", "batch_size=200", "eval_every=10", "lr=1e-2", "warmup=5", "valid_fraction=0.1"]
@@ -122,13 +122,13 @@ def test_what_does_not_go_together_is_refused(reversals, tmp_path):
 
 @pytest.mark.parametrize("name", ["tiny", "small", "base"])
 def test_a_preset_is_a_shape_and_a_recipe(reversals, tmp_path, name):
-    assert pairs.settings(name)["model"] == SEQ2SEQ_PRESETS[name]
+    assert pair_presets.settings(name)["model"] == SEQ2SEQ_PRESETS[name]
     small = ["d_model=8", "n_layers=1", "batch_size=64"]
     with pairs.begun([str(reversals)], tmp_path / name, preset_name=name, assignments=small) as training:
         assert training.model.config.dropout == SEQ2SEQ_PRESETS[name].dropout
         assert training.model.config.context == SEQ2SEQ_PRESETS[name].context
-        assert training.config == dataclasses.replace(pairs.RECIPES[name][0], batch_size=64)
-        assert training.task.label_smoothing == pairs.RECIPES[name][1].label_smoothing
+        assert training.config == dataclasses.replace(pair_presets.settings(name)["train"], batch_size=64)
+        assert training.task.label_smoothing == pair_presets.settings(name)["data"].label_smoothing
     with (
         pytest.raises(UserError, match="unknown preset 'huge'"),
         pairs.begun([str(reversals)], tmp_path / "huge", preset_name="huge"),
@@ -196,7 +196,7 @@ def test_the_family_of_a_run_decides_how_it_is_tuned(glassformer, run, run_folde
         assert code == 2
         assert "leave out --preset, --recipe and --model" in err
     with (
-        pytest.raises(UserError, match="translates nothing; train --model seq2seq"),
+        pytest.raises(UserError, match="translates nothing; train --model transformer"),
         pairs.begun([str(reversals)], tmp_path / "other", base=Run(run_folder).checkpoint()),
     ):
         pass

@@ -3,6 +3,8 @@
 import click
 
 from .. import __version__
+from .classifying import classify, finetune
+from .encoding import embed, fill, search
 from .folders import export, import_
 from .lab import lab
 from .looking import effect, look
@@ -26,6 +28,8 @@ def cli() -> None:
 
 
 for verb in (train, generate, translate, eval, look, effect, info, import_, export, demo, lab):
+    cli.add_command(verb)
+for verb in (fill, finetune, classify, embed, search):
     cli.add_command(verb)
 for verb in (neighbours, analogy, map_, vectors):
     cli.add_command(verb)

@@ -11,7 +11,8 @@ from .options import checkpoint_option
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("run", type=click.Path(path_type=Path))
 def import_(folder: Path, run: Path) -> None:
-    """Make a run of a published model: GPT-2, Llama, Qwen2, Qwen3 or BERT; or of a file of word vectors.
+    """Make a run of a published model: GPT-2, Llama, Qwen2, Qwen3, BERT, T5 or Marian; or of a file of word
+    vectors.
 
     FOLDER is what `transformers` saves: config.json, tokenizer.json, and safetensors, in one file or several.
     All verbs that read a run also take such a FOLDER as it is; see docs/hub.md for what is supported. A file

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from .encoding import evaluate as evaluate_encoder
 from .options import checkpoint_option, device_option, json_option, weights_option
 from .vectors import evaluate as evaluate_vectors
 
@@ -131,6 +132,9 @@ def eval(
     For an encoder-decoder, TEXT is a file of pairs; measured are the tokens of the targets, END included. How
     good its translations are, `translate --against` says.
 
+    An encoder tells 15 % of the tokens, hidden from it: loss and accuracy. One with labels is measured with a
+    file of text<TAB>label lines instead: accuracy and macro-F1.
+
     Word vectors (a run, or a file) are measured with lists instead: of judged word pairs (WordSim-353) or of
     analogies (Google's). What fits what is seen from the files; docs/vectors.md.
     """
@@ -145,6 +149,9 @@ def eval(
         evaluate_vectors(run, [spoken(text) for text in texts], as_json, checkpoint)
         return
     opened = open_folder(run, checkpoint)
+    if opened.family == "bert":
+        evaluate_encoder(opened, [spoken(text) for text in texts], tokens, as_json, device)
+        return
     model, tokenizer = opened.measurable().to(choose_device(device)), opened.tokenizer()
     if weights == "int8":
         model = int8(model)

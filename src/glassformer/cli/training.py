@@ -44,8 +44,9 @@ class _WithSettings(click.Command):
 @click.argument("texts", nargs=-1, metavar="[TEXT…] [KEY=VALUE…]")
 @click.option(
     "--model",
-    type=click.Choice(["gpt", "rnn", "lstm", "gru", "seq2seq", "word2vec"]),
-    help="A Transformer, a recurrent network, one that translates pairs, or word vectors.  [default: gpt]",
+    type=click.Choice(["gpt", "rnn", "lstm", "gru", "bert", "transformer", "seq2seq", "word2vec"]),
+    help="A GPT or a recurrent network, which write; an encoder, which reads; a Transformer or a recurrent "
+    "network that translates pairs; or word vectors.  [default: gpt]",
 )
 @click.option(
     "--preset",
@@ -73,7 +74,7 @@ def train(
     resume: Path | None,
     base: Path | None,
 ) -> None:
-    """Train a GPT, a recurrent network, or word vectors, on your text, or a translator on your pairs.
+    """Train a GPT, a BERT, a recurrent network or word vectors on your text, or a translator on your pairs.
 
     TEXT is a file, a folder (its .txt, .md, .rst, … files), a glob, or - for standard input; UTF-8. The
     tokenizer is chosen from the text: characters while there are at most 10,000 distinct ones, else
@@ -89,17 +90,18 @@ def train(
     \b
       glassformer train poems.txt notes/*.md --preset small --steps 2000 --out runs/poems
       glassformer train poems.txt --model lstm --out runs/lstm
+      glassformer train poems.txt --model bert --out runs/encoder
       glassformer train poems.txt --model word2vec words=characters --out runs/words
-      glassformer train pairs.tsv --model seq2seq attention=additive --out runs/translator
+      glassformer train pairs.tsv --model transformer --preset small --out runs/translator
+      glassformer train pairs.tsv --model seq2seq attention=additive --out runs/recurrent
       glassformer train --resume runs/poems
       glassformer train --from runs/poems more.txt --out runs/tuned
     """
     from ..terminal import spoken
     from ..training import train as training
 
-    assignments = [text for text in texts if _SETTING.match(text) and not Path(text).exists()]
-    files = [text for text in texts if text not in assignments]
-    settings: dict[str, object] = dict(map(_pair, assignments))
+    files, assignments = parted(texts)
+    settings: dict[str, object] = {**assignments}
     if steps is not None:
         settings["steps"] = steps
     if resume is not None:
@@ -108,12 +110,18 @@ def train(
         click.echo(training.resume(resume, **settings))
         return
     words = [spoken(text) for text in files]
-    out = out or _default_out(files)
+    out = out or default_out(files)
     done = training.train(words, out, model=model, preset=preset, recipe=recipe, base=base, **settings)
     click.echo(done)
 
 
-def _default_out(files: Sequence[str]) -> Path:
+def parted(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Files, and settings written KEY=VALUE."""
+    assignments = [word for word in words if _SETTING.match(word) and not Path(word).exists()]
+    return [word for word in words if word not in assignments], dict(map(_pair, assignments))
+
+
+def default_out(files: Sequence[str]) -> Path:
     name = Path(files[0]).stem if files and files[0] != "-" else "text"
     return Path("runs") / (re.sub(r"[^\w.-]+", "-", name).strip("-") or "text")
 

@@ -27,6 +27,11 @@ from .options import checkpoint_option, device_option
     help="The score is log p / length^alpha, length with END.",
 )
 @click.option(
+    "--n-best",
+    type=click.IntRange(min=1),
+    help="Show so many translations of each text, the best first, with their scores.",
+)
+@click.option(
     "--against", type=click.Path(path_type=Path), help="References, a line each, or pairs: BLEU and chrF."
 )
 @click.option(
@@ -39,18 +44,23 @@ def translate(
     text: str,
     out: Path | None,
     beam: int,
+    n_best: int | None,
     alpha: float,
     against: Path | None,
     alignment: Path | None,
     checkpoint: str,
     device: str,
 ) -> None:
-    """Translate a text, or a file line by line, with a run of `train --model seq2seq`.
+    """Translate a text, or a file line by line.
 
-    TEXT that is the name of a file stands for its lines; - for those of standard input. A file with a TAB in
-    its first line is one of pairs, source<TAB>target: as FILE it stands for its sources, with --against for
-    its targets. What is held against references is measured by sacrebleu, whose signatures say how: BLEU and
-    chrF of all, and by the length of the source.
+    RUN is one of `train --model transformer` or `seq2seq`, or a published T5 or Marian.
+
+    TEXT that is the name of a file stands for its lines; - for those of standard input. With --n-best a line
+    is the number of the text, the score and a translation, with a TAB between.
+
+    A file with a TAB in its first line is one of pairs, source<TAB>target: as FILE it stands for its sources,
+    with --against for its targets. What is held against references is measured by sacrebleu, whose signatures
+    say how: BLEU and chrF of all, and by the length of the source.
 
     \b
       glassformer translate runs/numbers "one hundred twenty-three"
@@ -59,22 +69,22 @@ def translate(
       glassformer translate runs/numbers "forty-two" --alignment alignment.png
     """
     from .. import output
-    from ..data.parallel import side
+    from ..data.parallel import side, source_ids
     from ..decoding import scores
     from ..decoding.translate import alignment as aligned
-    from ..decoding.translate import found
+    from ..decoding.translate import found, reading_weights
     from ..device import choose_device
     from ..glass.alignment import draw, require_format
-    from ..store.run import Run
-    from ..terminal import console, progress, read_argument, spoken
+    from ..hub.folder import open_folder
+    from ..terminal import console, is_file, progress, read_argument, spoken
 
-    opened = Run(run).checkpoint(checkpoint)
+    opened = open_folder(run, checkpoint)
     model, tokenizer = opened.translator().to(choose_device(device)), opened.tokenizer()
     given = read_argument(text)
-    is_file = text != "-" and _is_file(spoken(text))
-    if not is_file and len(given.split()) == 1 and given.endswith((".txt", ".tsv")):
+    from_file = text != "-" and is_file(spoken(text))
+    if not from_file and len(given.split()) == 1 and given.endswith((".txt", ".tsv")):
         raise UserError(f"{given}: no such file")
-    texts = side(Path(text), 0) if is_file else given.removesuffix("\n").split("\n")
+    texts = side(Path(text), 0) if from_file else given.removesuffix("\n").split("\n")
     if not any(line.strip() for line in texts):
         raise UserError("the text to translate is empty")
     references = side(against, 1) if against is not None else None
@@ -84,15 +94,17 @@ def translate(
         require_format(alignment)
         if len(texts) != 1:
             raise UserError("--alignment draws one text; give one line")
-        if model.attention is None:
+        if not reading_weights(model):
             raise UserError(f"{run} was trained without attention, and so has no alignment to draw")
     output.prepare(out, alignment)
     with progress() as advance:
-        each = f"{text}: line" if is_file else "text"
-        best = found(model, tokenizer, texts, beam=beam, alpha=alpha, advance=advance, each=each)
-    written = [tokenizer.decode(translation.ids) for translation in best]
+        each = f"{text}: line" if from_file else "text"
+        best = found(
+            *(model, tokenizer, texts), beam=beam, n_best=n_best or 1, alpha=alpha, advance=advance, each=each
+        )
+    written = [tokenizer.decode(translations[0].ids) for translations in best]
     if alignment is not None:
-        source, target = tokenizer.encode(texts[0].strip()).tolist(), best[0].ids
+        source, target = source_ids(tokenizer, texts[0].strip()), best[0][0].ids
         weights = aligned(model, source, target, tokenizer.start)
         labels = tokenizer.labels(source), [*tokenizer.labels(target), "END"]
         missing = draw(weights, *labels, alignment)
@@ -100,11 +112,18 @@ def translate(
             console.print(
                 f"no font here shows {' '.join(missing)}; install one, or write an .svg", style="dim"
             )
+    shown = written
+    if n_best is not None:
+        shown = [
+            f"{number}\t{translation.score:.4f}\t{tokenizer.decode(translation.ids)}"
+            for number, translations in enumerate(best, 1)
+            for translation in translations
+        ]
     if out is not None:
-        output.write_text(out, "".join(line + "\n" for line in written))
+        output.write_text(out, "".join(line + "\n" for line in shown))
         click.echo(out)
     else:
-        click.echo("\n".join(written))
+        click.echo("\n".join(shown))
     if references is not None:
         told = scores.against(written, references)
         console.print(f"BLEU   {told.bleu:.2f}  {told.bleu_signature}")
@@ -116,10 +135,3 @@ def translate(
             name = f"{group.low}–{group.high}" if group.high else f"{group.low} or more"
             figures = f"{group.scores.bleu:6.2f} {group.scores.chrf:6.2f} {group.scores.exact:7.2%}"
             console.print(f"{name:<20} {group.n:>5,} {figures}")
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):  # too long for a name, or with a zero in it
-        return False

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from .. import config
 from ..errors import UserError
 from . import sources, tokenizers
-from .tokenizers import Tokenizer
+from .tokenizers import GENERATING, Tokenizer
 
 TOKENS, META = "tokens.bin", "corpus.json"
 
@@ -62,13 +62,17 @@ def prepare(
     tokenizer: str | Tokenizer,
     vocab_size: int,
     advance: Advance = lambda what, done, total: None,
+    names: Sequence[str] = GENERATING,
 ) -> Corpus:
     """Encode the documents into `folder`, or link what a neighbouring run has already encoded.
 
-    `tokenizer` is "auto", "chars", "bytes", "bpe" (of `vocab_size`), or one to take as it is. `folder`
-    appears only once it is whole.
+    `tokenizer` is "auto", "chars", "bytes", "bpe" (of `vocab_size`), each with the special tokens `names`, or
+    one to take as it is. `folder` appears only once it is whole.
     """
-    spec = tokenizer.to_json() if isinstance(tokenizer, Tokenizer) else f"{tokenizer}:{vocab_size}"
+    if isinstance(tokenizer, Tokenizer):
+        spec = tokenizer.to_json()
+    else:
+        spec = ":".join([tokenizer, str(vocab_size), *names[1:]])
     key = _key(paths, spec, advance)
     if (held := _held(folder, key)) is not None:
         return held
@@ -81,7 +85,11 @@ def prepare(
         if lender is not None:
             _link(lender, partial)
         else:
-            _encode(paths, partial, tokenizer, vocab_size, key, advance)
+            if isinstance(tokenizer, str):
+                tokenizer = tokenizers.choose(
+                    tokenizer, lambda: texts(paths, "reading", advance), vocab_size, names
+                )
+            _encode(paths, partial, tokenizer, key, advance)
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)
     finally:
@@ -110,13 +118,10 @@ def load(folder: Path) -> Corpus:
 def _encode(
     paths: Sequence[Path],
     folder: Path,
-    tokenizer: str | Tokenizer,
-    vocab_size: int,
+    tokenizer: Tokenizer,
     key: str,
     advance: Advance,
 ) -> None:
-    if isinstance(tokenizer, str):
-        tokenizer = tokenizers.choose(tokenizer, lambda: texts(paths, "reading", advance), vocab_size)
     tokenizer.save(folder)
     dtype: Literal["uint16", "uint32"] = "uint16" if tokenizer.vocab_size <= 1 << 16 else "uint32"
     start, end = (np.array([token], dtype).tobytes() for token in (tokenizer.start, tokenizer.end))

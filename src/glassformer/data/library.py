@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from .labels import byte_letters, labels_of
 from .tokenizers import (
     Ids,
     Tokenizer,
-    byte_letters,
-    labels_of,
     open_library,
     readable,
     require_no_prefix,
@@ -73,8 +72,10 @@ class LibraryTokenizer(Tokenizer):
             if token not in special
         }
         probe = self._library.encode("a", add_special_tokens=True)
-        before = takewhile(lambda pair: pair[1], zip(probe.ids, probe.special_tokens_mask, strict=True))
-        self._opening = [token for token, _ in before] if opens else []
+        marked = [*zip(probe.ids, probe.special_tokens_mask, strict=True)]
+        before, after = ([*takewhile(lambda pair: pair[1], side)] for side in (marked, marked[::-1]))
+        self._around = [token for token, _ in before], [token for token, _ in reversed(after)]
+        self._opening = self._around[0] if opens else []
 
     @classmethod
     def read(cls, spec: str, roles: Roles, opens: bool, path: Path) -> "LibraryTokenizer":
@@ -135,6 +136,14 @@ class LibraryTokenizer(Tokenizer):
 
     def labels(self, ids: Sequence[int]) -> list[str]:
         return labels_of([self._special.get(token) or self.token_bytes(token) for token in ids])
+
+    @property
+    def mask(self) -> int | None:
+        return next(iter(self.roles.get("mask", ())), None)
+
+    @property
+    def around(self) -> tuple[list[int], list[int]]:
+        return self._around
 
     @property
     def special(self) -> Mapping[int, str]:

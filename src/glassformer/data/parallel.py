@@ -27,6 +27,7 @@ from ..errors import UserError
 from . import sources, tokenizers
 from .batches import IGNORE
 from .corpus import Advance
+from .library import LibraryTokenizer
 from .tokenizers import Tokenizer
 
 PAIRS, META = "pairs.tsv", "pairs.json"
@@ -181,7 +182,8 @@ class Pairs:
 
     def _encoded(self, pair: Pair) -> Encoded:
         try:
-            return Encoded(*(self.tokenizer.encode(text).tolist() for text in pair))
+            source = source_ids(self.tokenizer, pair.source)
+            return Encoded(source, self.tokenizer.encode(pair.target).tolist())
         except UserError as error:
             raise UserError(f"the pair of {shorten(pair.source, 40)!r}: {error}") from None
 
@@ -211,6 +213,13 @@ def load(folder: Path) -> Pairs:
     if config.read_object(folder / META).get("content") != content:
         raise UserError(f"{folder / PAIRS} is damaged: its pairs are not those that were saved")
     return Pairs(list(_tabbed(folder / PAIRS)), tokenizers.load(folder))
+
+
+def source_ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    """The ids of a source as an encoder reads it: with what a foreign tokenizer puts around a text."""
+    encode = tokenizer.encode_wrapped if isinstance(tokenizer, LibraryTokenizer) else tokenizer.encode
+    ids: list[int] = encode(text).tolist()
+    return ids
 
 
 def padded(rows: Sequence[Sequence[int]], filler: int, width: int | None = None) -> Tensor:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ..errors import UserError
-from .tokenizers import END, Ids, Tokenizer, visible
+from .labels import visible
+from .tokenizers import END, Ids, Tokenizer
 
 MOST = 100_000
 """Distinct words at most. Each has rows of parameters, and beyond this most are hardly ever trained."""

@@ -1,12 +1,13 @@
 """Text to token ids and back: characters, bytes, or byte-level BPE; for those of others, see `library`.
 
-No tokenizer here normalises: `decode(encode(text)) == text`, always. Each has one special token, END, which
-stands before, between and after documents. Text that merely spells it is ordinary text.
+No tokenizer here normalises: `decode(encode(text)) == text`, always. Each has a special token, END, which
+stands before, between and after documents; an encoder has two more, CLS to begin a text with and MASK to hide
+a token behind. Text that merely spells one of them is ordinary text.
 """
 
 import json
+import re
 import threading
-import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,8 +19,13 @@ from numpy.typing import NDArray
 
 from ..config import parse_object, read_text
 from ..errors import UserError
+from .labels import byte_letters, labels_of, visible
 
-END = "<|endoftext|>"
+END, CLS, MASK = "<|endoftext|>", "[CLS]", "[MASK]"
+GENERATING, ENCODING = (END,), (END, CLS, MASK)
+"""The special tokens of a model that writes, and of one that reads: letters and signs in each, so that BPE,
+which never joins the two, cannot learn one of them as a word."""
+
 FILE = "tokenizer.json"
 CHARACTER_LIMIT = 10_000
 """`auto` takes characters up to this many distinct ones; beyond it a vocabulary of characters is mostly
@@ -39,11 +45,12 @@ Ids = NDArray[np.int64]
 
 
 class Tokenizer(ABC):
-    """What all kinds share. `end` is the id of END."""
+    """What all kinds share. `end` is the id of END; the other special `names` have those after it."""
 
     kind: str
     vocab_size: int
     end: int
+    names: Sequence[str] = GENERATING
 
     @property
     def start(self) -> int:
@@ -58,7 +65,19 @@ class Tokenizer(ABC):
     @property
     def special(self) -> Mapping[int, str]:
         """The special tokens and how they are spelled."""
-        return {self.end: END}
+        return {self.end + i: name for i, name in enumerate(self.names)}
+
+    @property
+    def mask(self) -> int | None:
+        """The id of the token that hides another, if there is one."""
+        return self.end + self.names.index(MASK) if MASK in self.names else None
+
+    @property
+    def around(self) -> tuple[list[int], list[int]]:
+        """What an encoder reads before and after a text: CLS and END, or nothing."""
+        if CLS not in self.names:
+            return [], []
+        return [self.end + self.names.index(CLS)], [self.end]
 
     @abstractmethod
     def _encode(self, text: str) -> Ids:
@@ -73,28 +92,34 @@ class Tokenizer(ABC):
         """What `save` writes and `load` reads."""
 
     def encode(self, text: str, *, allow_special: bool = False) -> Ids:
-        """Token ids (n,). With `allow_special`, the spelling of END becomes END itself.
+        """Token ids (n,). With `allow_special`, the spelling of a special token becomes that token.
 
         Raises UserError if the vocabulary lacks a character, or `text` is no valid Unicode.
         """
         require_unicode(text)
-        if not allow_special or END not in text:
+        if not allow_special:
             return self._encode(text)
-        first, *rest = text.split(END)
-        end = np.array([self.end])
-        return np.concatenate([self._encode(first), *(part for r in rest for part in (end, self._encode(r)))])
+        ids = {name: token for token, name in self.special.items()}
+        parts = re.split(f"({'|'.join(map(re.escape, ids))})", text)
+        return np.concatenate([np.array([ids[p]]) if i % 2 else self._encode(p) for i, p in enumerate(parts)])
 
     def encode_part(self, text: str) -> Ids:
         """The ids of text that goes on from earlier text: without what `encode` may put before a text."""
         return self.encode(text)
 
+    def encode_wrapped(self, text: str) -> Ids:
+        """Token ids (n,) with what an encoder reads around a text."""
+        before, after = (np.array(ids, dtype=np.int64) for ids in self.around)
+        return np.concatenate([before, self.encode_part(text), after])
+
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of these ids, without END. Bytes that form no character turn into U+FFFD."""
+        """The text of these ids, without special tokens. Bytes that form no character turn into U+FFFD."""
         return b"".join(self.token_bytes(int(token)) for token in ids).decode("utf-8", "replace")
 
     def labels(self, ids: Sequence[int]) -> list[str]:
         """A short visible name for each token in its place: "春", "␣the", "字 2/3" for its second byte."""
-        return labels_of([END if token == self.end else self.token_bytes(token) for token in ids])
+        special = self.special
+        return labels_of([special.get(token) or self.token_bytes(token) for token in ids])
 
     def save(self, folder: Path) -> None:
         (folder / FILE).write_text(self.to_json(), encoding="utf-8", newline="\n")
@@ -105,10 +130,10 @@ class CharTokenizer(Tokenizer):
 
     kind = "chars"
 
-    def __init__(self, characters: Iterable[str]) -> None:
+    def __init__(self, characters: Iterable[str], names: Sequence[str] = GENERATING) -> None:
         self.characters = sorted(set(characters))
-        self.end = len(self.characters)
-        self.vocab_size = self.end + 1
+        self.names, self.end = names, len(self.characters)
+        self.vocab_size = self.end + len(names)
         self._codes = np.array([ord(c) for c in self.characters], dtype=np.uint32)
 
     def _encode(self, text: str) -> Ids:
@@ -129,27 +154,31 @@ class CharTokenizer(Tokenizer):
         )
 
     def token_bytes(self, token: int) -> bytes:
-        return b"" if token == self.end else self.characters[token].encode()
+        return b"" if token >= self.end else self.characters[token].encode()
 
     def to_json(self) -> str:
-        return json.dumps({"kind": self.kind, "characters": "".join(self.characters)}, ensure_ascii=False)
+        described = {"kind": self.kind, **_named(self.names), "characters": "".join(self.characters)}
+        return json.dumps(described, ensure_ascii=False)
 
 
 class ByteTokenizer(Tokenizer):
-    """One token per UTF-8 byte: 256 and END, for any text in any script."""
+    """One token per UTF-8 byte: 256 and the special ones, for any text in any script."""
 
     kind = "bytes"
     end = 256
-    vocab_size = 257
+
+    def __init__(self, names: Sequence[str] = GENERATING) -> None:
+        self.names = names
+        self.vocab_size = self.end + len(names)
 
     def _encode(self, text: str) -> Ids:
         return np.frombuffer(text.encode(), dtype=np.uint8).astype(np.int64)
 
     def token_bytes(self, token: int) -> bytes:
-        return b"" if token == self.end else bytes([token])
+        return b"" if token >= self.end else bytes([token])
 
     def to_json(self) -> str:
-        return json.dumps({"kind": self.kind})
+        return json.dumps({"kind": self.kind, **_named(self.names)})
 
 
 class BPETokenizer(Tokenizer):
@@ -168,21 +197,28 @@ class BPETokenizer(Tokenizer):
             raise ValueError(f"it has no {END}")
         if {*spelled.values()} != {*range(self.vocab_size)}:
             raise ValueError("its ids are not 0, 1, 2, …")
-        self.end = spelled.pop(END)
+        self.end = spelled[END]
+        added = self._library.get_added_tokens_decoder()
+        self.names = [added[token].content for token in sorted(added) if added[token].special]
+        if [spelled.pop(name) for name in self.names] != [*range(self.end, self.end + len(self.names))]:
+            raise ValueError(f"its special tokens are not {END} and those after it")
         byte_of = {letter: byte for byte, letter in enumerate(byte_letters())}
         self._bytes = {token: bytes(byte_of[c] for c in letters) for letters, token in spelled.items()}
         if self.decode(self._encode(_PROBE)) != _PROBE:
             raise ValueError("it does not give back the text that it is given")
 
     @classmethod
-    def train(cls, texts: Iterator[str], vocab_size: int) -> "BPETokenizer":
-        """Learn merges from `texts` until the vocabulary, END included, has `vocab_size` entries."""
+    def train(
+        cls, texts: Iterator[str], vocab_size: int, names: Sequence[str] = GENERATING
+    ) -> "BPETokenizer":
+        """Learn merges from `texts` until the vocabulary, special tokens included, has `vocab_size`
+        entries."""
         from tokenizers import Regex, decoders, models, pre_tokenizers, trainers
         from tokenizers import Tokenizer as Library
 
         alphabet = pre_tokenizers.ByteLevel.alphabet()
-        if vocab_size <= len(alphabet):
-            raise UserError(f"bpe_vocab_size={vocab_size}: byte-level BPE needs at least {len(alphabet) + 1}")
+        if vocab_size < (least := len(alphabet) + len(names)):
+            raise UserError(f"bpe_vocab_size={vocab_size}: byte-level BPE needs at least {least}")
         library = Library(models.BPE())
         library.pre_tokenizer = pre_tokenizers.Sequence(
             [
@@ -193,7 +229,7 @@ class BPETokenizer(Tokenizer):
         library.decoder = decoders.ByteLevel()
         trainer = trainers.BpeTrainer(
             vocab_size=vocab_size,
-            special_tokens=[END],
+            special_tokens=[*names],
             initial_alphabet=sorted(alphabet),
             show_progress=False,
         )
@@ -279,12 +315,12 @@ def load(folder: Path) -> Tokenizer:
     spec = parse_object(text, path)
     match spec:
         case {"kind": "chars", "characters": str(characters)}:
-            made = CharTokenizer(characters)
+            made = CharTokenizer(characters, _names(spec, path))
             if made.characters != list(characters):
                 raise UserError(f"{path} is damaged: its characters are not in order, each once")
             return made
         case {"kind": "bytes"}:
-            return ByteTokenizer()
+            return ByteTokenizer(_names(spec, path))
         case {"model": _}:
             with readable(path, "is no byte-level BPE that can be read"):
                 return BPETokenizer(text)
@@ -301,8 +337,24 @@ def load(folder: Path) -> Tokenizer:
     )
 
 
-def choose(kind: str, texts: Callable[[], Iterator[str]], vocab_size: int) -> Tokenizer:
-    """The tokenizer for a training text, which `texts()` reads from its start each time.
+def _named(names: Sequence[str]) -> dict[str, list[str]]:
+    """What a file says of special tokens: nothing of END alone."""
+    return {"special": [*names]} if tuple(names) != GENERATING else {}
+
+
+def _names(spec: Mapping[str, Any], path: Path) -> Sequence[str]:
+    """What `_named` said. Raises UserError for other special tokens than ours."""
+    names = spec.get("special", GENERATING)
+    if not isinstance(names, list | tuple) or tuple(names) not in (GENERATING, ENCODING):
+        raise UserError(f"{path} is damaged: its special tokens are none of ours")
+    return tuple(names)
+
+
+def choose(
+    kind: str, texts: Callable[[], Iterator[str]], vocab_size: int, names: Sequence[str] = GENERATING
+) -> Tokenizer:
+    """The tokenizer for a training text, which `texts()` reads from its start each time, with these special
+    tokens.
 
     "auto": characters while there are at most CHARACTER_LIMIT distinct ones, else BPE of `vocab_size`.
     """
@@ -311,7 +363,7 @@ def choose(kind: str, texts: Callable[[], Iterator[str]], vocab_size: int) -> To
 
         return SpacedWords.learn(texts())
     if kind == "bytes":
-        return ByteTokenizer()
+        return ByteTokenizer(names)
     if kind in ("auto", "chars"):
         characters: set[str] = set()
         for text in texts():
@@ -321,79 +373,5 @@ def choose(kind: str, texts: Callable[[], Iterator[str]], vocab_size: int) -> To
         else:
             if len(characters) == 1:
                 raise UserError("the text has one distinct character; nothing can be learned from it")
-            return CharTokenizer(characters)
-    return BPETokenizer.train(texts(), vocab_size)
-
-
-def visible(text: str) -> str:
-    """`text` with spaces, line breaks and other invisible characters made visible."""
-    return "".join(_visible(character) for character in text)
-
-
-def _visible(character: str) -> str:
-    marks = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"}
-    if character in marks:
-        return marks[character]
-    if (category := unicodedata.category(character))[0] in "CZ" or category in ("Mn", "Me"):
-        return f"U+{ord(character):04X}"
-    return character
-
-
-def labels_of(tokens: list[str | bytes]) -> list[str]:
-    """Labels for byte strings that may cut characters anywhere; a str stands for a special token."""
-    labels: list[str] = []
-    run: list[bytes] = []
-    for token in [*tokens, ""]:
-        if isinstance(token, bytes):
-            run.append(token)
-        else:
-            labels += _labels_of_run(run)
-            labels.append(token)
-            run = []
-    return labels[:-1]
-
-
-def _labels_of_run(run: list[bytes]) -> list[str]:
-    # A byte that belongs to no character survives decoding as a lone surrogate, one for each.
-    text = b"".join(run).decode("utf-8", "surrogateescape")
-    owner: list[tuple[str, int, int]] = []  # for each byte: its character, its place there, the width
-    for character in text:
-        if "\ud800" <= character <= "\udfff":
-            owner.append((f"0x{ord(character) - 0xDC00:02X}", 1, 1))
-        else:
-            width = len(character.encode())
-            owner += [(visible(character), i + 1, width) for i in range(width)]
-    labels, at = [], 0
-    for token in run:
-        pieces: list[tuple[str, bool]] = []  # and whether it is a whole character
-        place = 0
-        while place < len(token):
-            name, first, width = owner[at + place]
-            taken = min(width - first + 1, len(token) - place)
-            last = first + taken - 1
-            span = f" {first}/{width}" if first == last else f" {first}–{last}/{width}"
-            pieces.append((name if taken == width else name + span, taken == width and len(name) == 1))
-            place += taken
-        labels.append(_beside(pieces))
-        at += len(token)
-    return labels
-
-
-def _beside(pieces: list[tuple[str, bool]]) -> str:
-    """Characters in one word, what is no whole character apart from its neighbours."""
-    label = ""
-    for i, (text, whole) in enumerate(pieces):
-        apart = i > 0 and not (whole and pieces[i - 1][1])
-        label += f" {text}" if apart else text
-    return label
-
-
-def byte_letters() -> str:
-    """The printable letter that byte-level BPE writes for each byte: itself where it is printable in
-    Latin-1, else the next free code point from U+0100 on."""
-    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    letters, free = [], 0x100
-    for byte in range(256):
-        letters.append(chr(byte if byte in printable else free))
-        free += byte not in printable
-    return "".join(letters)
+            return CharTokenizer(characters, names)
+    return BPETokenizer.train(texts(), vocab_size, names)

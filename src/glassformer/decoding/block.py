@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..nn.attention import Backend, MultiHeadAttention
+from ..nn.attention import Backend, KeysValues, MultiHeadAttention
 from ..nn.blocks import ACTIVATIONS, Block, FeedForward
 from ..nn.masks import Mask
 from ..nn.positions import Turn
@@ -35,10 +35,14 @@ class QuickBlock(Block):
         quick.__dict__.update(block.__dict__)
         return quick
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy finds its own addresses."""
+        return {name: value for name, value in self.__dict__.items() if name != "_struct"}
+
     @staticmethod
     def suits(module: nn.Module) -> bool:
         """Whether the kernel knows all parts of this module."""
-        if type(module) is not Block or type(module.attention) is not MultiHeadAttention:
+        if type(module) is not Block or type(module.attention) is not MultiHeadAttention or module.cross:
             return False
         norms = (module.attention_norm, module.ffn_norm, *_head_norms(module.attention))
         return (
@@ -50,8 +54,10 @@ class QuickBlock(Block):
     def forward(
         self,
         x_bnD: Tensor,
+        memory: Tensor | KeysValues | None = None,
         *,
         mask: Mask = None,
+        memory_mask: Mask = None,
         rotate: Callable[[Tensor], Tensor] | None = None,
         bias: Tensor | None = None,
         cache: LayerCache | None = None,
@@ -68,14 +74,16 @@ class QuickBlock(Block):
             or tap is not None
             or torch.is_grad_enabled()
             or x_bnD.dtype is not torch.float32
+            or (isinstance(mask, Tensor) and mask.numel() not in (mask.shape[-1], b * mask.shape[-1]))
             or not (rotate is None or (isinstance(rotate, Turn) and rotate.cos.dtype is torch.float32))
         ):
-            return super().forward(
-                x_bnD, mask=mask, rotate=rotate, bias=bias, cache=cache, backend=backend, tap=tap
-            )
+            own: Any = {"mask": mask, "rotate": rotate, "bias": bias, "cache": cache}
+            return super().forward(x_bnD, memory, memory_mask=memory_mask, backend=backend, tap=tap, **own)
         place, kept = _place(cache, rotate, mask if isinstance(mask, Tensor) else None, bias)
         x_bnD = x_bnD.clone(memory_format=torch.contiguous_format)
-        struct = self._struct = self._struct or _struct(self)
+        struct = self._struct
+        if struct is None:
+            struct = self._struct = _struct(self)
         inside = max(struct.query.n_out + struct.key.n_out, struct.up.n_out)
         room = x_bnD.new_empty(2 * b * (struct.query.n_in + inside) + place.m)
         compiled = kernel()
@@ -104,7 +112,7 @@ def _struct(block: Block) -> BlockStruct:
         d_head=attention.d_head,
         activation=list(ACTIVATIONS.values()).index(block.ffn.activation),
         post=block.order == "post",
-        scale=attention.d_head**-0.5,
+        scale=attention.d_head**-0.5 if attention.scale is None else attention.scale,
     )
     for name, linear in _linears(block).items():
         if linear is not None:

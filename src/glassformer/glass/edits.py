@@ -1,7 +1,9 @@
 """Changing what a model computes, to see what follows: taps that edit, alone or several together.
 
-Every edit names layers and heads from 0, and tokens by their place in the text. Edits of one pass are applied
-in the order given, and a recorder after them sees what they left.
+Every edit names layers and heads from 0, and tokens by their place in the text. In a Transformer that
+translates, `of` says which attention is meant: the "encoder"'s or the "decoder"'s own, or "cross", with which
+the decoder (the queries) reads the source (the keys). Edits of one pass are applied in the order given, and a
+recorder after them sees what they left.
 
 Shapes: b rows, h heads, g key/value heads, n queries, m keys, d width of a head.
 """
@@ -9,6 +11,7 @@ Shapes: b rows, h heads, g key/value heads, n queries, m keys, d width of a head
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -17,6 +20,16 @@ from ..nn.tap import Tap
 
 Edge = tuple[int, int]
 """(query, key): the query's token reads the key's."""
+
+Which = Literal["text", "encoder", "decoder", "cross"]
+PLACES: dict[Which, str] = {
+    "text": "blocks.{}.attention",
+    "encoder": "encoder.blocks.{}.attention",
+    "decoder": "decoder.blocks.{}.attention",
+    "cross": "decoder.blocks.{}.cross",
+}
+"""Where the attentions of a layer stand in the tap names: the one of a model with one text, and the three of
+one that translates."""
 
 
 @dataclass(frozen=True)
@@ -66,19 +79,18 @@ class Chain:
         return tensor
 
 
-def set_value(layer: int, key: int, value: Tensor, head: int | None = None) -> Edit:
+def set_value(layer: int, key: int, value: Tensor, head: int | None = None, *, of: Which = "text") -> Edit:
     """Give a token another value vector (d,): in one key/value head, or in all."""
-    return _value_edit(layer, key, head, lambda old: value.to(old), f"set the value of token {key}")
+    return _value_edit(of, layer, key, head, lambda old: value.to(old), f"set the value of token {key}")
 
 
-def scale_value(layer: int, key: int, factor: float, head: int | None = None) -> Edit:
+def scale_value(layer: int, key: int, factor: float, head: int | None = None, *, of: Which = "text") -> Edit:
     """Multiply a token's value vector."""
-    return _value_edit(
-        layer, key, head, lambda old: old * factor, f"scale the value of token {key} by {factor:g}"
-    )
+    said = f"scale the value of token {key} by {factor:g}"
+    return _value_edit(of, layer, key, head, lambda old: old * factor, said)
 
 
-def swap_values(layer: int, first: int, second: int, head: int | None = None) -> Edit:
+def swap_values(layer: int, first: int, second: int, head: int | None = None, *, of: Which = "text") -> Edit:
     """Exchange the value vectors of two tokens."""
 
     def change(v_bgmd: Tensor) -> Tensor:
@@ -90,24 +102,38 @@ def swap_values(layer: int, first: int, second: int, head: int | None = None) ->
         )
         return changed
 
-    said = f"swap the values of tokens {first} and {second}{_of(layer, head)}"
-    return Edit(_name(layer, "v"), change, said)
+    said = f"swap the values of tokens {first} and {second}{_of(of, layer, head)}"
+    return Edit(_name(of, layer, "v"), change, said)
 
 
-def cut(layer: int, head: int | None = None, *, edges: Sequence[Edge] = (), key: int | None = None) -> Edit:
+def cut(
+    layer: int,
+    head: int | None = None,
+    *,
+    edges: Sequence[Edge] = (),
+    key: int | None = None,
+    of: Which = "text",
+) -> Edit:
     """Cut edges: their scores become -inf, and what is left of each row is renormalised.
 
     `edges` as pairs, or `key`: that token is read by nobody. All heads if none is named.
     """
-    return _edge_edit(layer, head, edges, key, "scores", -math.inf, "cut")
+    return _edge_edit(of, layer, head, edges, key, "scores", -math.inf, "cut")
 
 
-def zero(layer: int, head: int | None = None, *, edges: Sequence[Edge] = (), key: int | None = None) -> Edit:
+def zero(
+    layer: int,
+    head: int | None = None,
+    *,
+    edges: Sequence[Edge] = (),
+    key: int | None = None,
+    of: Which = "text",
+) -> Edit:
     """Zero edges: their weights become 0 after the softmax, and nothing is renormalised."""
-    return _edge_edit(layer, head, edges, key, "weights", 0.0, "zero")
+    return _edge_edit(of, layer, head, edges, key, "weights", 0.0, "zero")
 
 
-def silence(layer: int, head: int) -> Edit:
+def silence(layer: int, head: int, *, of: Which = "text") -> Edit:
     """Silence a head: its mixture of values is 0 at every token, before W^O."""
 
     def change(heads_bhnd: Tensor) -> Tensor:
@@ -115,7 +141,7 @@ def silence(layer: int, head: int) -> Edit:
         changed[:, head] = 0
         return changed
 
-    return Edit(_name(layer, "heads"), change, f"silence head {head} of layer {layer}")
+    return Edit(_name(of, layer, "heads"), change, f"silence head {head} of {_layer(of, layer)}")
 
 
 def patch(name: str, tensor: Tensor, tokens: Iterable[int] | None = None) -> Edit:
@@ -139,7 +165,9 @@ def patch(name: str, tensor: Tensor, tokens: Iterable[int] | None = None) -> Edi
     return Edit(name, change, f"patch {name}{where}")
 
 
-def let_see(layer: int, query: int, key: int, visible: bool, head: int | None = None) -> Edit:
+def let_see(
+    layer: int, query: int, key: int, visible: bool, head: int | None = None, *, of: Which = "text"
+) -> Edit:
     """Change one cell of the mask: whether `query` may look at `key`."""
 
     def change(allowed_bhnm: Tensor) -> Tensor:
@@ -147,23 +175,30 @@ def let_see(layer: int, query: int, key: int, visible: bool, head: int | None = 
         changed[:, _slice(head), query, key] = visible
         return changed
 
-    said = f"{'let' if visible else 'do not let'} token {query} look at token {key}{_of(layer, head)}"
-    return Edit(_name(layer, "mask"), change, said)
+    said = f"{'let' if visible else 'do not let'} token {query} look at token {key}{_of(of, layer, head)}"
+    return Edit(_name(of, layer, "mask"), change, said)
 
 
 def _value_edit(
-    layer: int, key: int, head: int | None, change: Callable[[Tensor], Tensor], said: str
+    of: Which, layer: int, key: int, head: int | None, change: Callable[[Tensor], Tensor], said: str
 ) -> Edit:
     def edited(v_bgmd: Tensor) -> Tensor:
         changed = v_bgmd.clone()
         changed[:, _slice(head), key] = change(v_bgmd[:, _slice(head), key])
         return changed
 
-    return Edit(_name(layer, "v"), edited, said + _of(layer, head))
+    return Edit(_name(of, layer, "v"), edited, said + _of(of, layer, head))
 
 
 def _edge_edit(
-    layer: int, head: int | None, edges: Sequence[Edge], key: int | None, tensor: str, value: float, verb: str
+    of: Which,
+    layer: int,
+    head: int | None,
+    edges: Sequence[Edge],
+    key: int | None,
+    tensor: str,
+    value: float,
+    verb: str,
 ) -> Edit:
     if bool(edges) == (key is not None):
         raise ValueError(f"{verb} takes either edges or a key")
@@ -177,22 +212,26 @@ def _edge_edit(
         return changed
 
     what = f"token {key} as a key" if key is not None else ", ".join(f"{q}→{k}" for q, k in edges)
-    return Edit(_name(layer, tensor), change, f"{verb} {what}{_of(layer, head)}")
+    return Edit(_name(of, layer, tensor), change, f"{verb} {what}{_of(of, layer, head)}")
 
 
-def _name(layer: int, tensor: str) -> str:
-    return f"blocks.{layer}.attention.{tensor}"
+def _name(of: Which, layer: int, tensor: str) -> str:
+    return f"{PLACES[of].format(layer)}.{tensor}"
 
 
 def _slice(head: int | None) -> slice | int:
     return slice(None) if head is None else head
 
 
-def _of(layer: int, head: int | None) -> str:
-    return f" in layer {layer}" + ("" if head is None else f", head {head}")
+def _layer(of: Which, layer: int) -> str:
+    return f"layer {layer}" if of == "text" else f"{of} layer {layer}"
 
 
-def noop(layer: int) -> list[Edit]:
+def _of(of: Which, layer: int, head: int | None) -> str:
+    return f" in {_layer(of, layer)}" + ("" if head is None else f", head {head}")
+
+
+def noop(layer: int, of: Which = "text") -> list[Edit]:
     """Edits that change nothing, of every tensor that edits touch: the result must stay what it was."""
     names = ("v", "mask", "scores", "weights", "heads")
-    return [Edit(_name(layer, name), torch.Tensor.clone, f"copy {name}") for name in names]
+    return [Edit(_name(of, layer, name), torch.Tensor.clone, f"copy {name}") for name in names]

@@ -26,6 +26,7 @@ from torch import Tensor
 from ..errors import UserError, unknown
 from ..models import LanguageModel
 from ..nn import masks
+from ..nn.attention import MultiHeadAttention
 from ..nn.blocks import Block
 from .trace import Trace, as_rows, at_rest, require_decoder, trace
 
@@ -80,6 +81,17 @@ class Effects:
     def __len__(self) -> int:
         return len(self.weight)
 
+    @classmethod
+    def of_tables(
+        cls, tables: Sequence[Floats], target: int, position: int, before: float, baseline: Baseline
+    ) -> "Effects":
+        """Of rows (layer, head, query, key, weight, moved, cut, zeroed)."""
+        columns = np.concatenate(tables).T
+        names = ("layer", "head", "query", "key")
+        places = {name: columns[i].astype(np.int64) for i, name in enumerate(names)}
+        figures = {name: columns[4 + i] for i, name in enumerate(("weight", "moved", "cut", "zeroed"))}
+        return cls(target, position, before, baseline, **places, **figures)
+
     def agreement(self, what: Literal["cut", "zeroed", "moved"] = "cut") -> float:
         """Spearman's rank correlation of weight and size of the effect, over all edges; nan below 3 edges."""
         return spearman(self.weight, np.abs(getattr(self, what)))
@@ -129,9 +141,9 @@ def plan(
     c = model.config
     if n_tokens > c.context:
         raise UserError(f"the text has {n_tokens} tokens, the model sees at most {c.context} at once")
-    chosen_layers = _chosen("layer", layers, range(c.n_layers), c.n_layers)
-    chosen_heads = _chosen("head", heads, range(c.n_heads), c.n_heads)
-    chosen_queries = _chosen("query", queries, [n_tokens - 1], n_tokens)
+    chosen_layers = chosen("layer", layers, range(c.n_layers), c.n_layers)
+    chosen_heads = chosen("head", heads, range(c.n_heads), c.n_heads)
+    chosen_queries = chosen("query", queries, [n_tokens - 1], n_tokens)
     block = 2 * sum(p.numel() for p in model.blocks[0].parameters())
     head = 2 * model.head.weight.numel()
     operations = sum(
@@ -155,7 +167,7 @@ def queries(spoken: str, n_tokens: int) -> list[int]:
         raise UserError(f"query {spoken!r}: say last, all, or the place of a token from 0") from None
 
 
-def _chosen(what: str, given: Iterable[int] | None, usual: Iterable[int], count: int) -> tuple[int, ...]:
+def chosen(what: str, given: Iterable[int] | None, usual: Iterable[int], count: int) -> tuple[int, ...]:
     """The asked numbers in order, negative ones counted from the end."""
     asked = list(usual if given is None else given)
     if not asked:
@@ -203,10 +215,7 @@ def effect(
             for query in planned.queries:
                 tables.append(_measured(traced, layer, planned.heads, query, target, before, baseline, seed))
                 advance("measuring edges", sum(map(len, tables)), planned.n_edges)
-    columns = np.concatenate(tables).T
-    places = {name: columns[i].astype(np.int64) for i, name in enumerate(("layer", "head", "query", "key"))}
-    figures = {name: columns[4 + i] for i, name in enumerate(("weight", "moved", "cut", "zeroed"))}
-    return Effects(target, n - 1, before, baseline, **places, **figures)
+    return Effects.of_tables(tables, target, n - 1, before, baseline)
 
 
 def _measured(
@@ -220,12 +229,34 @@ def _measured(
     seed: int,
 ) -> Floats:
     """One row (layer, head, query, key, weight, moved, cut, zeroed) for each key that a head may see."""
-    edges = [_edges(traced, layer, head, query, baseline, seed) for head in heads]
+    attention = cast(Block, traced.model.blocks[layer]).attention
+    batch = max(1, BATCH_TOKENS // (traced.tokens.shape[1] - query))
+
+    def after(heads_B: Tensor, mixture_Bd: Tensor) -> Tensor:
+        return _log_probability(traced, layer, heads_B, query, mixture_Bd, target)
+
+    edges = [
+        edges_of(traced, f"blocks.{layer}.attention.", attention, head, query, baseline, seed)
+        for head in heads
+    ]
+    return table_of(layer, heads, query, edges, after, before, batch)
+
+
+def table_of(
+    layer: int,
+    heads: Sequence[int],
+    query: int,
+    edges: Sequence[tuple[Tensor, ...]],
+    log_probability: Callable[[Tensor, Tensor], Tensor],
+    before: float,
+    batch: int,
+) -> Floats:
+    """The rows of `_measured` for what `edges_of` gave for each head; `log_probability` is that of the target
+    after edits (heads (B,), mixtures (B, d)), at most `batch` of them."""
     head_E = torch.cat([torch.full_like(part[0], head) for head, part in zip(heads, edges, strict=True)])
     key_E, weight_E, moved_ED, cut_Ed, zeroed_Ed = (torch.cat(parts) for parts in zip(*edges, strict=True))
-    batch = max(1, BATCH_TOKENS // (traced.tokens.shape[1] - query))
     after = [
-        _log_probability(traced, layer, heads_B, query, mixture_Bd, target)
+        log_probability(heads_B, mixture_Bd)
         for mixture_Ed in (cut_Ed, zeroed_Ed)
         for heads_B, mixture_Bd in zip(
             torch.split(head_E, batch), torch.split(mixture_Ed, batch), strict=True
@@ -239,15 +270,20 @@ def _measured(
     return table
 
 
-def _edges(
-    traced: Trace, layer: int, head: int, query: int, baseline: Baseline, seed: int
+def edges_of(
+    traced: Trace,
+    place: str,
+    attention: MultiHeadAttention,
+    head: int,
+    query: int,
+    baseline: Baseline,
+    seed: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """For the K keys that one head may see: the keys, their weights, what each adds to the residual stream
     (K, D), and the head's mixture (K, d) with the edge cut and with it zeroed."""
-    place = f"blocks.{layer}.attention."
     scores_m, weights_m = (traced[place + name][0, head, query] for name in ("scores", "weights"))
     v_gmd = traced[place + "v"][0]
-    v_md = v_gmd[head * v_gmd.shape[0] // traced.model.config.n_heads]
+    v_md = v_gmd[head * v_gmd.shape[0] // attention.n_heads]
     keys = torch.nonzero(~torch.isneginf(scores_m)).flatten()
     weight_K1 = weights_m[keys, None].to(v_md.dtype)
 
@@ -259,7 +295,7 @@ def _edges(
     zeroed_Kd = traced[place + "heads"][0, head, query] + weight_K1 * (replacement_Kd - v_md[keys])
 
     d = v_md.shape[-1]
-    w_o = cast(Block, traced.model.blocks[layer]).attention.output.weight
+    w_o = attention.output.weight
     moved_KD = (weight_K1 * v_md[keys]) @ w_o[:, head * d : (head + 1) * d].T
     return keys, weight_K1[:, 0], moved_KD, cut_Kd, zeroed_Kd
 
@@ -299,10 +335,10 @@ def _log_probability(
         tap = _Mixture(heads_B, mixture_Bd) if i == layer else None
         x_1ND = model.blocks[i](x_1ND, mask=mask, rotate=rotate, bias=bias, cache=_Before(k, v), tap=tap)
     logits_BV: Tensor = model.head(model.final_norm(x_1ND[0, n - query - 1 :: n - query]))
-    return _log_softmax(logits_BV, target)
+    return log_softmax(logits_BV, target)
 
 
-def _log_softmax(logits_BV: Tensor, target: int) -> Tensor:
+def log_softmax(logits_BV: Tensor, target: int) -> Tensor:
     """log p(target) (B,), summed in float64; a float64 copy of all logits would take most of the time."""
     logits_BV = logits_BV.float() if logits_BV.dtype != torch.float64 else logits_BV
     shifted_BV = logits_BV - logits_BV.amax(-1, keepdim=True)

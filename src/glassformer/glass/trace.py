@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ..data.library import LibraryTokenizer
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError, unknown
 from ..models import Decoder, LanguageModel, Model, Translator
 from ..nn.attention import WEIGHT_NAMES
 from ..nn.recurrent import INSIDE
-from .edits import Chain, Edit, Editor
+from .edits import PLACES, Chain, Edit, Editor, Which
 
 if TYPE_CHECKING:
     from .effect import Effects
@@ -76,17 +75,22 @@ class Trace(Mapping[str, Tensor]):
     def __len__(self) -> int:
         return len(self.tensors)
 
-    def weights(self, layer: int, head: int) -> Tensor:
-        """The attention weights (n, m) of one head for the first row; layer and head count from 0."""
-        return self[f"blocks.{layer}.attention.weights"][0, head]
+    def weights(self, layer: int, head: int, of: Which = "text") -> Tensor:
+        """The attention weights (n, m) of one head for the first row; layer and head count from 0. `of`, in a
+        Transformer that translates: "encoder", "decoder" or "cross"."""
+        return self[f"{PLACES[of].format(layer)}.weights"][0, head]
 
     def effect(self, **options: Any) -> "Effects":
-        """Measure the edges of this text; options as for `glass.effect.effect`. Raises ValueError for a
-        trace with edits, whose weights are not those that would be measured, and UserError for an encoder."""
+        """Measure the edges of this text; options as for `glass.effect.effect`, of a model that translates as
+        for `glass.effect_pairs.effect`. Raises ValueError for a trace with edits, whose weights are not those
+        that would be measured, and UserError for an encoder."""
+        from . import effect_pairs
         from .effect import effect
 
         if self.edits:
             raise ValueError("effects are measured on the model as it is; this trace has edits")
+        if self.target is not None:
+            return effect_pairs.effect(self.model, self.tokens, self.target, **options)
         return effect(self.model, self.tokens, **options)
 
     def _repr_html_(self) -> str:
@@ -108,8 +112,7 @@ def ids_of(model: Model, tokenizer: Tokenizer, text: str) -> list[int]:
     """
     if isinstance(model, LanguageModel):
         return [int(i) for i in tokenizer.encode(text)]
-    encode = tokenizer.encode_wrapped if isinstance(tokenizer, LibraryTokenizer) else tokenizer.encode
-    ids = [int(i) for i in encode(text)]
+    ids = [int(i) for i in tokenizer.encode_wrapped(text)]
     if len(ids) > model.config.context:
         raise UserError(
             f"the text has {len(ids)} tokens, special ones included; this encoder sees at most "

@@ -38,7 +38,7 @@ def values(model: Translator, tokenizer: Tokenizer, text: str, target: str | Non
         raise UserError("the text to look at is empty")
     own = target is None
     if target is None:
-        written = search(model, [source], tokenizer.start, tokenizer.end)[0].ids
+        written = search(model, [source], tokenizer.start, tokenizer.end)[0][0].ids
     else:
         written = _ids(tokenizer, target, "target")
     inputs = [tokenizer.start, *written]

@@ -14,13 +14,13 @@ from ..data import vectors
 from ..data.tokenizers import Tokenizer
 from ..data.words import Words
 from ..errors import UserError
-from ..models import LanguageModel, Word2Vec, Word2VecConfig
+from ..models import LanguageModel, Translator, Word2Vec, Word2VecConfig
 from ..store import tensors
 from ..store.run import Checkpoint, Run, write_text
 from . import roles, weights
 from .family import Family
 from .folder import CONFIG, FAMILIES, Published, open_folder
-from .spec import spec_of, special_ids, special_tokens
+from .spec import spec_of, special_ids, special_tokens, translator_ids
 
 
 def import_folder(folder: Path, out: Path) -> Path:
@@ -32,7 +32,7 @@ def import_folder(folder: Path, out: Path) -> Path:
     if not isinstance(opened, Published):
         raise UserError(f"{folder} is a run already")
     _require_free(out)
-    model, tokenizer = opened.model(), opened.tokenizer()
+    model, tokenizer = opened.any_model(), opened.tokenizer()
     with _nothing_left_behind(out):
         Run(out).save(0, model, tokenizer, opened.settings, {}, best=True)
     return out
@@ -66,19 +66,21 @@ def export(opened: Checkpoint, folder: Path) -> Path:
     Raises UserError for a model whose shape none of the families has, and where `folder` is taken. The
     folder appears once it is whole.
     """
-    opened.require_text_model()
+    if not opened.translates:
+        opened.require_text_model()
     shape = opened.shape
     family = _family_for(shape, opened.folder)
     _require_free(folder)
-    model, tokenizer = opened.model(), opened.tokenizer()
+    model, tokenizer = opened.any_model(), opened.tokenizer()
+    ids = translator_ids(tokenizer) if opened.translates else special_ids(tokenizer)
     partial = folder.with_name(folder.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     with _nothing_left_behind(partial):
         partial.mkdir(parents=True)
         tensors.write(partial / weights.FILE, family.names.outward(model), {"format": "pt"})
-        _write_json(partial / CONFIG, {**family.write(shape), **special_ids(tokenizer), "dtype": "float32"})
-        if isinstance(model, LanguageModel):
-            _write_json(partial / roles.GENERATION, special_ids(tokenizer))
+        _write_json(partial / CONFIG, {**family.write(shape), **ids, "dtype": "float32"})
+        if isinstance(model, LanguageModel | Translator):
+            _write_json(partial / roles.GENERATION, ids)
         _write_tokenizer(partial, tokenizer, shape.context)
         tensors.sync(partial)
         if folder.exists():

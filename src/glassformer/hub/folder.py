@@ -14,12 +14,12 @@ from ..errors import UserError
 from ..models import LanguageModel
 from ..store import tensors
 from ..store.run import Checkpoint, Run
-from . import bert, gpt2, llama, roles, weights
+from . import bert, gpt2, llama, marian, roles, t5, weights
 from .family import Family
 from .settings import Settings
 
 CONFIG = "config.json"
-FAMILIES = (gpt2.FAMILY, llama.FAMILY, bert.FAMILY)
+FAMILIES = (gpt2.FAMILY, llama.FAMILY, bert.FAMILY, t5.FAMILY, marian.FAMILY)
 
 
 def open_folder(folder: str | Path, checkpoint: str = "best") -> Checkpoint:
@@ -48,9 +48,9 @@ def open_folder(folder: str | Path, checkpoint: str = "best") -> Checkpoint:
 def load(folder: str | Path, checkpoint: str = "best", device: str = "auto") -> tuple[Any, Tokenizer]:
     """The model of a folder, in evaluation mode, and its tokenizer.
 
-    The folder is a run, or a published GPT-2, Llama, Qwen2, Qwen3 or BERT with safetensors. `checkpoint` of a
-    run is "best", "last" or a step; `device` "auto" (a GPU where there is one), "cpu", "cuda:1", … Raises
-    UserError where the folder is neither, is damaged, or asks for what is not supported.
+    The folder is a run, or a published GPT-2, Llama, Qwen2, Qwen3, BERT, T5 or Marian with safetensors.
+    `checkpoint` of a run is "best", "last" or a step; `device` "auto" (a GPU where there is one), "cpu",
+    "cuda:1", … Raises UserError where the folder is neither, is damaged, or asks for what is not supported.
     """
     return open_folder(folder, checkpoint).load(device)
 
@@ -77,6 +77,8 @@ class Published(Checkpoint):
     def tokenizer(self) -> LibraryTokenizer:
         text, spec = roles.read_spec(self.folder)
         known = roles.read(self.folder, self.theirs, spec)
+        if self.translates:
+            known["bos"] = [roles.target_start(self.folder, self.theirs, known)]
         path = self.folder / roles.TOKENIZER
         tokenizer = LibraryTokenizer.read(text, known, self.predicts, path)
         if tokenizer.vocab_size > self.shape.vocab_size:

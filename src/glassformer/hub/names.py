@@ -1,7 +1,7 @@
 """Which weight is which: one table a family, read in both directions."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -18,14 +18,29 @@ class Row:
     """A weight of theirs and what it is here; `{}` is the number of a block.
 
     Several names here lie in theirs one below the other. `transposed`: theirs is (in, out), ours (out, in).
+    `flat`: theirs is (1, n), ours (n,). `gated`: only where feed-forwards have a gate, or only where they
+    have none. A weight here may have several names there: the first is written.
     """
 
     theirs: str
     ours: tuple[str, ...]
     transposed: bool = False
+    flat: bool = False
+    gated: bool | None = None
 
     def at(self, i: int) -> "Row":
-        return Row(self.theirs.format(i), tuple(name.format(i) for name in self.ours), self.transposed)
+        return replace(self, theirs=self.theirs.format(i), ours=tuple(name.format(i) for name in self.ours))
+
+    def shape(self, ours: Sequence[Tensor]) -> tuple[int, ...]:
+        """That of theirs."""
+        shape = (sum(map(len, ours)), *ours[0].shape[1:])
+        return (1, *shape) if self.flat else shape[::-1] if self.transposed else shape
+
+    def inward(self, theirs: Tensor) -> Tensor:
+        return theirs[0] if self.flat else theirs.T if self.transposed else theirs
+
+    def outward(self, ours: Tensor) -> Tensor:
+        return ours[None] if self.flat else ours.T if self.transposed else ours
 
 
 def linear(theirs: str, *ours: str, transposed: bool = False) -> tuple[Row, Row]:
@@ -68,9 +83,8 @@ class Names:
                 raise UserError(f"{source} lacks {row.theirs}")
             tensor = given.pop(row.theirs)
             _check(row, tensor, [every[name] for name in row.ours], source)
-            matrix = tensor.T if row.transposed else tensor
-            parts = torch.split(matrix, [len(every[name]) for name in row.ours])
-            if row.ours[0] in once:
+            parts = torch.split(row.inward(tensor), [len(every[name]) for name in row.ours])
+            if row.ours[0] in once and row.ours[0] not in ours:
                 ours.update(zip(row.ours, parts, strict=True))
             elif not torch.equal(tensor, ours[tied_to]):
                 raise UserError(
@@ -83,20 +97,18 @@ class Names:
 
     def outward(self, model: nn.Module) -> dict[str, Tensor]:
         """Our tensors under their names, a tied weight once."""
-        once = dict(model.named_parameters())
+        left = dict(model.named_parameters())
         theirs = {}
-        for row in self._rows(once):
-            joined = torch.cat([once[name].detach() for name in row.ours])
-            theirs[row.theirs] = joined.T if row.transposed else joined
+        for row in self._rows(left):
+            if row.ours[0] in left:
+                theirs[row.theirs] = row.outward(torch.cat([left.pop(name).detach() for name in row.ours]))
         return theirs
 
     def _rows(self, ours: Mapping[str, Tensor]) -> list[Row]:
         """The rows of the weights that a model has, a row for each block."""
-        n_blocks = 1 + max(
-            (int(name.split(".")[1]) for name in ours if name.startswith("blocks.")), default=0
-        )
-        rows = [row.at(i) for row in self.rows for i in range(n_blocks if "{}" in row.theirs else 1)]
-        return [row for row in rows if row.ours[0] in ours]
+        rows = [row.at(i) for row in self.rows for i in range(_n_blocks(row, ours))]
+        gated = any(".ffn.gate." in name for name in ours)
+        return [row for row in rows if row.ours[0] in ours and row.gated in (None, gated)]
 
     def _canonical(self, theirs: Mapping[str, Tensor], known: set[str], source: Path) -> dict[str, Tensor]:
         """Their tensors, each under its full and present name, without the unused."""
@@ -107,7 +119,10 @@ class Names:
                 full = full.replace(before, now)
             if full not in known and self.prefix + full in known:
                 full = self.prefix + full
-            if any(fnmatchcase(spelling, p) for spelling in (full, self.prefix + full) for p in self.unused):
+            spellings = (full, self.prefix + full)
+            if full not in known and any(
+                fnmatchcase(s, pattern) for s in spellings for pattern in self.unused
+            ):
                 continue
             if full in given:
                 raise UserError(f"{source} holds {full} twice, once as {name}")
@@ -115,9 +130,15 @@ class Names:
         return given
 
 
+def _n_blocks(row: Row, ours: Iterable[str]) -> int:
+    """How many blocks there are in the stack of a row; 1 for a row of none."""
+    stack, stands, _ = row.ours[0].partition("{}")
+    numbers = [int(name[len(stack) :].split(".")[0]) for name in ours if stands and name.startswith(stack)]
+    return 1 + max(numbers, default=0)
+
+
 def _check(row: Row, tensor: Tensor, ours: Sequence[Tensor], source: Path) -> None:
-    shape = (sum(map(len, ours)), *ours[0].shape[1:])
-    wanted = shape[::-1] if row.transposed else shape
+    wanted = row.shape(ours)
     if tensor.shape != wanted:
         raise UserError(
             f"{source}: {row.theirs} has shape {tuple(tensor.shape)}, config.json asks for {wanted}"

@@ -36,16 +36,41 @@ def read(folder: Path, settings: Settings, spec: dict[str, Any]) -> dict[str, li
     return found
 
 
+def target_start(folder: Path, settings: Settings, roles: dict[str, list[int]]) -> int:
+    """The id that a translator's target begins with: pad, unless the files say otherwise."""
+    for source in (_optional(folder / GENERATION), settings):
+        if source.has("decoder_start_token_id"):
+            return source.whole("decoder_start_token_id")
+    if "pad" not in roles:
+        raise UserError(f"{settings.path} lacks decoder_start_token_id, with which a target begins")
+    return roles["pad"][0]
+
+
 def read_spec(folder: Path) -> tuple[str, dict[str, Any]]:
     """The text of `tokenizer.json`, and what it holds."""
     path = folder / TOKENIZER
     if not path.exists():
-        raise UserError(f"{folder} holds no {TOKENIZER}; save its tokenizer as a fast one")
+        raise UserError(f"{folder} holds no {TOKENIZER}; {_instead(folder)}")
     text = read_text(path, LIMIT)
     spec = parse_object(text, path)
     if not isinstance(spec.get("model"), dict):
         raise UserError(f"{path} describes no tokenizer")
     return text, spec
+
+
+def _instead(folder: Path) -> str:
+    """What to do without a tokenizer.json."""
+    if (folder / "source.spm").exists():
+        return (
+            "from source.spm and target.spm none can be made. For ids instead of texts, "
+            f"glassformer.hub.folder.open_folder({str(folder)!r}).translator() opens the model"
+        )
+    if (folder / "spiece.model").exists():
+        return (
+            "transformers makes it from spiece.model: AutoTokenizer.from_pretrained(folder)"
+            ".save_pretrained(folder)"
+        )
+    return "save its tokenizer as a fast one"
 
 
 def _optional(path: Path) -> Settings:

@@ -4,19 +4,19 @@ from typing import Any
 
 from .bert import Bert, BertConfig
 from .decoder import Decoder, DecoderConfig
+from .encoder_decoder import EncoderDecoder
 from .gpt import GPT, GPTConfig
 from .language import LanguageConfig, LanguageModel
 from .llama import Llama, LlamaConfig
 from .recurrent import RecurrentConfig, RecurrentLM
 from .seq2seq import Seq2Seq, Seq2SeqConfig
+from .t5 import T5, T5Config
+from .transformer import Transformer, TransformerConfig
+from .translator import Translator
 from .word2vec import Word2Vec, Word2VecConfig
 
-Translator = Seq2Seq
-"""What reads one text to write another: `encode`, `decode`, and a forward of source, valid and target."""
-
 Model = LanguageModel | Bert
-"""What reads a text. Word vectors, a family as well, read none; an encoder-decoder reads one to write
-another."""
+"""What reads a text. Word vectors, a family as well, read none; a translator reads one to write another."""
 
 FAMILIES: dict[str, tuple[type[Any], type[Any]]] = {
     "gpt": (GPTConfig, GPT),
@@ -24,6 +24,8 @@ FAMILIES: dict[str, tuple[type[Any], type[Any]]] = {
     "bert": (BertConfig, Bert),
     "recurrent": (RecurrentConfig, RecurrentLM),
     "seq2seq": (Seq2SeqConfig, Seq2Seq),
+    "transformer": (TransformerConfig, Transformer),
+    "t5": (T5Config, T5),
     "word2vec": (Word2VecConfig, Word2Vec),
 }
 
@@ -32,6 +34,7 @@ __all__ = [
     "BertConfig",
     "Decoder",
     "DecoderConfig",
+    "EncoderDecoder",
     "FAMILIES",
     "GPT",
     "GPTConfig",
@@ -44,6 +47,10 @@ __all__ = [
     "RecurrentLM",
     "Seq2Seq",
     "Seq2SeqConfig",
+    "T5",
+    "T5Config",
+    "Transformer",
+    "TransformerConfig",
     "Translator",
     "Word2Vec",
     "Word2VecConfig",

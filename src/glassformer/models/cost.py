@@ -20,6 +20,7 @@ PARTS = {
     "final_norm": "final norm",
     "head": "head",
     "pooler": "pooler",
+    "classifier": "labels",
 }
 
 
@@ -44,7 +45,7 @@ class Cost:
 
 
 def cost(model: LanguageModel | Bert) -> Cost:
-    """Every parameter is counted once; a tied head counts as embedding, a pooler's work not at all."""
+    """Every parameter is counted once; a tied head counts as embedding. What an encoder's heads do is not."""
     counts = dict.fromkeys(PARTS.values(), 0)
     for name, parameter in model.named_parameters():
         counts[next(part for key, part in PARTS.items() if key in name)] += parameter.numel()
@@ -55,11 +56,8 @@ def cost(model: LanguageModel | Bert) -> Cost:
         return Cost(counts, 2 * products, 0, state)
     assert isinstance(model, Decoder | Bert)
     c = model.config
-    products = sum(
-        module.weight.numel()
-        for name, module in model.named_modules()
-        if isinstance(module, nn.Linear) and name != "pooler"
-    )  # the tied head multiplies all the same
+    always = model.blocks if isinstance(model, Bert) else model  # a decoder's tied head multiplies as well
+    products = sum(m.weight.numel() for m in always.modules() if isinstance(m, nn.Linear))
     keys = c.context / 2 if isinstance(model, Decoder) else c.context
     attention = 2 * 2 * c.n_layers * c.n_heads * c.d_head * keys  # q·k and weights·v, each so wide
     state = 0

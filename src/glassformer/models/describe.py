@@ -1,5 +1,6 @@
 """A model in words and numbers, for `glassformer info`."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -8,6 +9,9 @@ from .bert import Bert
 from .cost import cost
 from .language import LanguageModel
 from .seq2seq import Seq2Seq
+from .t5 import T5
+from .transformer import Transformer
+from .translator import Translator
 from .word2vec import Word2Vec
 
 
@@ -77,12 +81,12 @@ def _word_figures(model: Word2Vec) -> dict[str, Any]:
     return {"config": asdict(model.config), "parameters": counts}
 
 
-def _pair_figures(model: Seq2Seq) -> dict[str, Any]:
-    counts = {
-        name: sum(parameter.numel() for parameter in part.parameters())
-        for name, part in model.named_children()
-    }
-    return {"config": asdict(model.config), "parameters": {name: n for name, n in counts.items() if n}}
+def _pair_figures(model: Translator) -> dict[str, Any]:
+    """A tied head counts as embedding."""
+    counts = Counter[str]()
+    for name, parameter in model.named_parameters():
+        counts[name.partition(".")[0]] += parameter.numel()
+    return {"config": asdict(model.config), "parameters": dict(counts)}
 
 
 def _by_part(model: Any) -> str:
@@ -105,6 +109,8 @@ def _big(number: float) -> str:
 _OF_TEXT = Described(_text_figures, _text_table)
 DESCRIBED: dict[type[Any], Described] = {
     Seq2Seq: Described(_pair_figures, _by_part),
+    Transformer: Described(_pair_figures, _by_part),
+    T5: Described(_pair_figures, _by_part),
     Word2Vec: Described(_word_figures, _by_part),
 }
 """By class; any other reads a text."""

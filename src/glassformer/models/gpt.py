@@ -7,7 +7,7 @@ from torch import nn
 
 from ..config import require_literals
 from ..nn.attention import MultiHeadAttention
-from ..nn.blocks import Activation, Block, FeedForward, Norm, Order, make_norm
+from ..nn.blocks import GATED, Activation, Block, FeedForward, Norm, Order, make_norm
 from ..nn.positions import BASE, Learned, Positions, RelativeBias, Rotary, RotaryStyle, Sinusoidal
 from .decoder import Decoder
 from .limits import require_rotation, require_sizes
@@ -15,7 +15,7 @@ from .limits import require_rotation, require_sizes
 
 @dataclass(frozen=True)
 class GPTConfig:
-    """The shape of a GPT. `d_inner` None: 4 d_model, or 8/3 d_model for SwiGLU, which has a third matrix."""
+    """The shape of a GPT. `d_inner` None: 4 d_model, or 8/3 d_model with a gate, which is a third matrix."""
 
     vocab_size: int
     context: int = 256
@@ -59,7 +59,7 @@ class GPTConfig:
         """The feed-forward's width."""
         if self.d_inner is not None:
             return self.d_inner
-        return 4 * self.d_model if self.activation != "swiglu" else 8 * self.d_model // 3
+        return 8 * self.d_model // 3 if self.activation in GATED else 4 * self.d_model
 
 
 class GPT(Decoder):

@@ -15,7 +15,7 @@ def require_sizes(shape: Any) -> None:
     for field in dataclasses.fields(shape):
         value = getattr(shape, field.name)
         if isinstance(value, int) and not isinstance(value, bool):
-            require_size(field.name, value, DEEPEST if field.name == "n_layers" else LARGEST)
+            require_size(field.name, value, DEEPEST if field.name.endswith("layers") else LARGEST)
 
 
 def require_size(name: str, value: int, limit: int = LARGEST) -> None:

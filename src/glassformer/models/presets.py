@@ -3,9 +3,11 @@
 from collections.abc import Callable
 
 from ..nn.recurrent import Kind
+from .bert import BertConfig
 from .gpt import GPTConfig
 from .recurrent import RecurrentConfig
 from .seq2seq import Seq2SeqConfig
+from .transformer import TransformerConfig
 
 
 def tiny(vocab_size: int) -> GPTConfig:
@@ -47,3 +49,18 @@ SEQ2SEQ_PRESETS: dict[str, Seq2SeqConfig] = {
 }
 """Encoder-decoders: `tiny` learns a generated task in a minute, `small` tens of thousands of pairs in an
 evening on two cores, `base` is as wide as that of Bahdanau et al. 2014 and wants a GPU."""
+
+TRANSFORMER_PRESETS: dict[str, TransformerConfig] = {
+    "tiny": TransformerConfig(1, n_layers=2, d_model=128, dropout=0.0),
+    "small": TransformerConfig(1),
+    "base": TransformerConfig(1, context=256, n_layers=6, n_heads=8, d_model=512),
+}
+"""Translators again: `tiny` learns a generated task in a minute, `small` tens of thousands of pairs in half
+an hour on two cores, `base` is as large as the base model of Vaswani et al. 2017 and wants a GPU."""
+
+ENCODER_PRESETS = {
+    "tiny": BertConfig(1, context=64, n_layers=4, n_heads=4, d_model=128, mlm=True),
+    "small": BertConfig(1, context=256, n_layers=6, n_heads=6, d_model=384, dropout=0.1, mlm=True),
+    "base": BertConfig(1, context=512, n_layers=12, n_heads=12, d_model=768, dropout=0.1, mlm=True),
+}
+"""The same sizes as encoders, with a vocabulary still to come; `base` is the shape of BERT's."""

@@ -22,6 +22,7 @@ from ..nn.recurrent import OverTime, Recurrent
 from ..nn.state import HiddenState
 from ..nn.tap import Tap
 from .limits import require_sizes
+from .translator import Translator
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class SeqState:
         return SeqState(self.hidden.reorder(rows), memory, keys, valid)
 
 
-class Seq2Seq(nn.Module):
+class Seq2Seq(Translator):
     """`state = model.encode(source, valid)`, then `logits, state = model.decode(target_in, state)`; the
     target begins with the tokenizer's start, so that the logits at each place are for the token after it."""
 

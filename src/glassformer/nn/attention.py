@@ -9,7 +9,7 @@ Shapes: b batch, n queries, m keys, h query heads, g key/value heads (g divides 
 
 import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -168,6 +168,17 @@ def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
     raise ValueError(f"{wrong}: q {of_q}, k {of_k}, v {of_v}")
 
 
+class KeysValues(NamedTuple):
+    """What attention makes of its memory once, for all queries: each (b, g, m, d)."""
+
+    k: Tensor
+    v: Tensor
+
+    def reorder(self, rows: Tensor) -> "KeysValues":
+        """Row i of the result is this one's row `rows[i]`; rows may repeat or be left out."""
+        return KeysValues(self.k.index_select(0, rows), self.v.index_select(0, rows))
+
+
 class MultiHeadAttention(nn.Module):
     """h attentions side by side, concatenated and mixed by W^O.
 
@@ -188,9 +199,11 @@ class MultiHeadAttention(nn.Module):
         bias: bool = True,
         output_bias: bool | None = None,
         qk_norm: tuple[nn.Module, nn.Module] | None = None,
+        scale: float | None = None,
         dropout: float = 0.0,
     ) -> None:
-        """`output_bias` is `bias` unless given; `qk_norm` are norms over d for each query and each key."""
+        """`output_bias` is `bias` unless given; `qk_norm` are norms over d for each query and each key;
+        `scale` is that of the scores, 1/√d unless given."""
         super().__init__()
         if d_head is None:
             if d_model % n_heads:
@@ -199,7 +212,8 @@ class MultiHeadAttention(nn.Module):
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
         if n_heads % n_kv_heads:
             raise ValueError(f"n_kv_heads = {n_kv_heads} must divide n_heads = {n_heads}")
-        self.n_heads, self.n_kv_heads, self.d_head, self.dropout = n_heads, n_kv_heads, d_head, dropout
+        self.n_heads, self.n_kv_heads, self.d_head = n_heads, n_kv_heads, d_head
+        self.scale, self.dropout = scale, dropout
         self.query = nn.Linear(d_model, n_heads * d_head, bias=bias)
         self.key = nn.Linear(d_model, n_kv_heads * d_head, bias=bias)
         self.value = nn.Linear(d_model, n_kv_heads * d_head, bias=bias)
@@ -210,7 +224,7 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self,
         x_bnD: Tensor,
-        memory_bmD: Tensor | None = None,
+        memory: Tensor | KeysValues | None = None,
         *,
         mask: Mask = None,
         rotate: Callable[[Tensor], Tensor] | None = None,
@@ -219,13 +233,14 @@ class MultiHeadAttention(nn.Module):
         backend: Backend = "auto",
         tap: Tap | None = None,
     ) -> Tensor:
-        """`rotate` turns new queries and keys (see `positions.Rotary`); `cache` appends to what it holds."""
-        source = x_bnD if memory_bmD is None else memory_bmD
+        """`memory` is (b, m, D), or what `keys_values` made of it; `rotate` turns new queries and keys (see
+        `positions.Rotary`); `cache` appends to what it holds."""
         q_bhnd = self._split(self.query(x_bnD), self.n_heads)
-        k_bgmd = self._split(self.key(source), self.n_kv_heads)
-        v_bgmd = self._split(self.value(source), self.n_kv_heads)
-        if self.query_norm is not None and self.key_norm is not None:
-            q_bhnd, k_bgmd = self.query_norm(q_bhnd), self.key_norm(k_bgmd)
+        if self.query_norm is not None:
+            q_bhnd = self.query_norm(q_bhnd)
+        if not isinstance(memory, KeysValues):
+            memory = self.keys_values(x_bnD if memory is None else memory)
+        k_bgmd, v_bgmd = memory
         if rotate is not None:
             q_bhnd, k_bgmd = rotate(q_bhnd), rotate(k_bgmd)
         if cache is not None:
@@ -234,12 +249,24 @@ class MultiHeadAttention(nn.Module):
             q_bhnd, k_bgmd, v_bgmd = tap("q", q_bhnd), tap("k", k_bgmd), tap("v", v_bgmd)
         dropout = self.dropout if self.training else 0.0
         heads_bhnd = attend(
-            q_bhnd, k_bgmd, v_bgmd, mask, bias=bias, dropout=dropout, backend=backend, tap=tap
+            *(q_bhnd, k_bgmd, v_bgmd, mask),
+            scale=self.scale,
+            bias=bias,
+            dropout=dropout,
+            backend=backend,
+            tap=tap,
         )
         if tap is not None:
             heads_bhnd = tap("heads", heads_bhnd)
         out_bnD: Tensor = self.output(heads_bhnd.transpose(1, 2).flatten(2))
         return tap("output", out_bnD) if tap is not None else out_bnD
+
+    def keys_values(self, memory_bmD: Tensor) -> KeysValues:
+        """The keys, before any rotation, and the values of a memory."""
+        k_bgmd = self._split(self.key(memory_bmD), self.n_kv_heads)
+        if self.key_norm is not None:
+            k_bgmd = self.key_norm(k_bgmd)
+        return KeysValues(k_bgmd, self._split(self.value(memory_bmD), self.n_kv_heads))
 
     def _split(self, x_bnD: Tensor, heads: int) -> Tensor:
         b, n, _ = x_bnD.shape

@@ -51,14 +51,19 @@ def sinusoids(pos: Tensor, d: int, base: float = BASE) -> Tensor:
 
 
 class Sinusoidal(Positions):
-    """Fixed sines and cosines added to the embeddings."""
+    """Fixed sines and cosines added to the embeddings; `halves`: all the sines, then all the cosines, as some
+    published models have them."""
 
-    def __init__(self, d_model: int) -> None:
+    def __init__(self, d_model: int, *, halves: bool = False) -> None:
         super().__init__()
-        self.d_model = d_model
+        self.d_model, self.halves = d_model, halves
 
     def embed(self, x_bnD: Tensor, pos: Tensor) -> Tensor:
-        return x_bnD + sinusoids(pos, self.d_model).to(x_bnD.dtype)
+        distinct, where = (pos, None) if pos.dim() == 1 else torch.unique(pos, return_inverse=True)
+        table_nD = sinusoids(distinct, self.d_model).to(x_bnD.dtype)
+        if self.halves:
+            table_nD = torch.cat((table_nD[:, 0::2], table_nD[:, 1::2]), -1)
+        return x_bnD + (table_nD if where is None else table_nD[where])
 
 
 class Learned(Positions):

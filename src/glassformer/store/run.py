@@ -31,7 +31,7 @@ from ..data import tokenizers
 from ..data.tokenizers import Tokenizer
 from ..device import choose_device
 from ..errors import UserError
-from ..models import FAMILIES, LanguageModel, Model, Translator, Word2Vec
+from ..models import FAMILIES, Bert, LanguageModel, Model, Translator, Word2Vec
 from . import tensors
 
 try:
@@ -97,7 +97,20 @@ class Checkpoint:
     def require_translator(self) -> None:
         """Raise UserError for what does not read one text to write another."""
         if not self.translates:
-            raise UserError(f"{self.folder} translates nothing; train --model seq2seq makes what does")
+            raise UserError(
+                f"{self.folder} translates nothing; train --model transformer, or seq2seq, makes what does"
+            )
+
+    def encoder(self) -> Bert:
+        """The model, if it is an encoder; UserError for what writes."""
+        self.require_text_model()
+        if self.predicts:
+            raise UserError(
+                f"{self.folder} is no encoder; train --model bert makes one, and BERT's folders are some"
+            )
+        model = self.model()
+        assert isinstance(model, Bert)
+        return model
 
     def require_text_model(self) -> None:
         """Raise UserError for word vectors, which read no text, and for what translates one into another."""

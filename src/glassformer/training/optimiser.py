@@ -23,7 +23,7 @@ def make_optimisers(model: nn.Module, config: TrainConfig) -> list[Optimizer]:
         raise UserError("optimiser=sgd is for word vectors; take adamw, or muon")
     named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
     muon = config.optimiser == "muon"
-    hidden = [p for name, p in named if muon and p.dim() == 2 and name.startswith("blocks.")]
+    hidden = [p for name, p in named if muon and p.dim() == 2 and "blocks." in name]
     theirs = {id(p) for p in hidden}
     rest = [p for _, p in named if id(p) not in theirs]
     groups = [
@@ -54,10 +54,13 @@ def set_rates(optimisers: Sequence[Optimizer], config: TrainConfig, step: int) -
 
 def rate_share(config: TrainConfig, step: int) -> float:
     """The share of its rate used in step `step`, counted from 0: (step + 1) / warmup, then a cosine down to
-    `min_lr`, or a line with `decay` "linear"; it keeps that after the last step. No step is wasted on a rate
-    of 0."""
+    `min_lr`, or a line with `decay` "linear"; it keeps that after the last step. "inverse_sqrt" is
+    √(warmup / (step + 1)), at least `min_lr`, wherever the last step may be (Vaswani et al. 2017, section
+    5.3). No step is wasted on a rate of 0."""
     if step < config.warmup:
         return (step + 1) / config.warmup
+    if config.decay == "inverse_sqrt":
+        return max(config.min_lr, math.sqrt(max(1, config.warmup) / (step + 1)))
     along = min(1.0, (step - config.warmup) / max(1, config.steps - config.warmup))
     left = 1 - along if config.decay == "linear" else 0.5 * (1 + math.cos(math.pi * along))
     return config.min_lr + (1 - config.min_lr) * left

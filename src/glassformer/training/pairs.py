@@ -16,30 +16,15 @@ from ..data import parallel, sources
 from ..data.batches import IGNORE
 from ..data.corpus import Advance
 from ..data.parallel import Buckets, PairBatch, Pairs, PairsConfig
-from ..errors import UserError, unknown
-from ..models import Seq2Seq
-from ..models.presets import SEQ2SEQ_PRESETS
+from ..errors import UserError
+from ..models import FAMILIES, Seq2Seq
 from ..store.run import Checkpoint, Run
 from . import runtime
 from .loop import Progress, Training
+from .pair_presets import RECIPES, settings
 from .settings import TrainConfig
 from .start import DATA, nothing_left_behind, parts_of, refuse_new_shape, refuse_what_stands_there
 
-FAMILY = "seq2seq"
-TRAIN = TrainConfig(batch_size=2048, lr=3e-3, warmup=50, weight_decay=0.01, sample=0)
-"""Here `batch_size` counts tokens: rows times the longest source or target among them."""
-RECIPES = {
-    "tiny": (TRAIN, PairsConfig()),
-    "small": (
-        dataclasses.replace(TRAIN, steps=6000, batch_size=4096, lr=1e-3, warmup=200, eval_every=500),
-        PairsConfig(label_smoothing=0.1),
-    ),
-    "base": (
-        dataclasses.replace(TRAIN, steps=30_000, batch_size=16_384, lr=5e-4, warmup=1000, eval_every=1000),
-        PairsConfig(bpe_vocab_size=16_000, label_smoothing=0.1),
-    ),
-}
-"""How each preset learns."""
 TRIAL = 16  # pairs
 
 
@@ -90,20 +75,14 @@ class PairTraining(Training):
         return torch.no_grad()(lambda: task.loss_sum(self.model, few))
 
 
-def settings(preset_name: str = "tiny") -> dict[str, Any]:
-    """The named parts of a run's settings; the model's vocabulary is still to be filled in."""
-    if preset_name not in RECIPES:
-        raise unknown("preset", preset_name, RECIPES)
-    train, data = RECIPES[preset_name]
-    return {"model": SEQ2SEQ_PRESETS[preset_name], "train": train, "data": data}
-
-
 @contextmanager
 def begun(
     texts: Sequence[str],
     out: Path,
     *,
+    family: str = "seq2seq",
     preset_name: str = "tiny",
+    recipe: str | None = None,
     assignments: Sequence[str] = (),
     base: Checkpoint | None = None,
     progress: Callable[[], AbstractContextManager[Advance]] = lambda: nullcontext(lambda *_: None),
@@ -112,10 +91,18 @@ def begun(
     `out`; see `start.begun`."""
     if base is not None:
         base.require_translator()
-    before = settings(preset_name) if base is None else parts_of(base, PairsConfig)
+        family = base.family
+    if base is None:
+        before = settings(preset_name, family)
+    else:
+        before = parts_of(base, PairsConfig, untrained=settings("base", "transformer")["train"])
+    if recipe is not None:
+        if recipe not in RECIPES:
+            raise UserError(f"a Transformer that translates can have a recipe: {', '.join(RECIPES)}")
+        before = config.override(before, RECIPES[recipe])
     parts = config.override(before, assignments)
     refuse_new_shape(before, parts, fixed=base is not None)
-    _refuse_unused(before["train"], parts["train"])
+    _refuse_unused(family, before["train"], parts["train"])
     run = Run(out)
     refuse_what_stands_there(run)
     missing = [path for path in (out, *out.parents) if not path.exists()]
@@ -124,9 +111,9 @@ def begun(
         pairs = parallel.prepare(paths, out / DATA, parts["data"], tokenizer)
         shape = dataclasses.replace(parts["model"], vocab_size=pairs.tokenizer.vocab_size)
         torch.manual_seed(parts["train"].seed)
-        model = Seq2Seq(shape) if base is None else base.translator(shape)
+        model = FAMILIES[family][1](shape) if base is None else base.translator(shape)
         with progress() as advance:
-            training = _training(run, model, pairs, parts["train"], parts["data"], advance)
+            training = _training(run, family, model, pairs, parts["train"], parts["data"], advance)
         yield training
 
 
@@ -141,11 +128,11 @@ def resumed(folder: Path, assignments: Sequence[str] = ()) -> PairTraining:
         raise UserError(
             "--resume goes on with the same shape and pairs; only settings of the training may change"
         )
-    _refuse_unused(train, changed["train"])
+    _refuse_unused(last.family, train, changed["train"])
     pairs = parallel.load(run.folder / DATA)
     if pairs.tokenizer.to_json() != last.tokenizer().to_json():
         raise UserError(f"{run.folder / DATA} was made by another tokenizer than that of {last.folder}")
-    training = _training(run, last.translator(), pairs, changed["train"], data)
+    training = _training(run, last.family, last.translator(), pairs, changed["train"], data)
     progress = config.from_dict(Progress, last.settings.get("progress"))
     if progress.step < changed["train"].steps and changed["train"] != train:
         progress.outcome, progress.stale = "stopped", 0
@@ -153,14 +140,15 @@ def resumed(folder: Path, assignments: Sequence[str] = ()) -> PairTraining:
     return training
 
 
-def _refuse_unused(before: TrainConfig, after: TrainConfig) -> None:
-    for name in ("sample", "muon_lr", "optimiser"):
+def _refuse_unused(family: str, before: TrainConfig, after: TrainConfig) -> None:
+    for name in ("sample", "muon_lr", "optimiser") if family == "seq2seq" else ("sample",):
         if getattr(after, name) != getattr(before, name):
             raise UserError(f"pairs are trained on without {name}; leave it out")
 
 
 def _training(
     run: Run,
+    family: str,
     model: Any,
     pairs: Pairs,
     train: TrainConfig,
@@ -185,13 +173,13 @@ def _training(
         data.label_smoothing,
     )
     said = {
-        "family": FAMILY,
+        "family": family,
         "model": config.to_dict(model.config),
         "train": config.to_dict(train),
         "data": config.to_dict(data),
     }
     where = runtime.choose(train)
-    if train.compile == "auto":  # its kernels are fused as they are
+    if train.compile == "auto":  # each batch has lengths of its own, for which it would compile anew
         where = dataclasses.replace(where, compiled=False)
     return PairTraining(run, model, tokenizer, task, train, said, where, left_out=left_out)
 
@@ -201,11 +189,15 @@ def describe(training: PairTraining) -> str:
     task: Any = training.task
     c: Any = training.model.config
     n_parameters = sum(parameter.numel() for parameter in training.model.parameters())
-    attention = "without attention" if c.attention == "none" else f"with {c.attention} attention"
+    if isinstance(training.model, Seq2Seq):
+        attention = "without attention" if c.attention == "none" else f"with {c.attention} attention"
+        kind = f"{c.kind} {attention}"
+    else:
+        kind = f"Transformer of {c.n_layers} + {c.decoder_layers} layers"
     left_out = (
         f" ({training.left_out:,} longer than context={c.context} left out)" if training.left_out else ""
     )
     return (
-        f"{n_parameters:,} parameters, {c.kind} {attention}, {len(task.seen.pairs):,} pairs{left_out}, "
+        f"{n_parameters:,} parameters, {kind}, {len(task.seen.pairs):,} pairs{left_out}, "
         f"{c.vocab_size:,} tokens in the vocabulary, on {training.runtime}"
     )

@@ -29,7 +29,8 @@ class TrainConfig:
     A step sees `batch_size` x `accumulate` windows of the model's context. `optimiser` "adamw" takes all
     parameters at the rate `lr`; "muon" takes the blocks' matrices at `muon_lr` and leaves the rest to AdamW.
     Rates rise over `warmup` steps, then fall along a cosine, or a line, to `min_lr` times themselves at the
-    last step. "sgd", steps along the gradient as it is, is for word vectors.
+    last step; "inverse_sqrt": as 1/√step, down to that at the lowest. "sgd", steps along the gradient as it
+    is, is for word vectors.
     Every `eval_every` steps up to `eval_tokens` held-out tokens are measured and a checkpoint is saved;
     `patience` such measurements without a new best end the training (0: never). `sample` tokens are written
     then, to show the state of things. precision "auto": bf16 on GPUs that compute it, else fp32 (most CPUs
@@ -45,7 +46,7 @@ class TrainConfig:
     muon_lr: float = 0.02
     min_lr: float = 0.1
     warmup: int = 100
-    decay: Literal["cosine", "linear"] = "cosine"
+    decay: Literal["cosine", "linear", "inverse_sqrt"] = "cosine"
     weight_decay: float = 0.1
     beta1: float = 0.9
     beta2: float = 0.99

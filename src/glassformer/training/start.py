@@ -100,12 +100,17 @@ def resumed(folder: Path, assignments: Sequence[str] = ()) -> Training:
     return training
 
 
-def parts_of(checkpoint: Checkpoint, data_type: type[Any] = DataConfig, fresh: bool = True) -> dict[str, Any]:
+def parts_of(
+    checkpoint: Checkpoint,
+    data_type: type[Any] = DataConfig,
+    fresh: bool = True,
+    untrained: TrainConfig | None = None,
+) -> dict[str, Any]:
     """The settings a checkpoint was trained with; for a fresh training of it, with a gentler rate. One that
-    was not trained here is taken for one of the preset `base`."""
+    was not trained here is taken for one of `untrained`, by default of the preset `base`."""
     given = checkpoint.settings
     trained = "train" in given
-    train = config.from_dict(TrainConfig, given["train"]) if trained else preset("base")["train"]
+    train = config.from_dict(TrainConfig, given["train"]) if trained else untrained or preset("base")["train"]
     if fresh:
         gentler = {name: getattr(train, name) * FINE_TUNING_RATE for name in ("lr", "muon_lr")}
         train = dataclasses.replace(train, **gentler)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,13 +11,13 @@ from ..errors import UserError
 from ..hub.folder import open_folder
 from ..store.run import Run
 from ..terminal import console, progress
-from . import pairs, start, vectors
+from . import labelled, masked, pair_presets, pairs, start, vectors
 from . import settings as presets
 from .loop import Training
 from .report import train_visibly
 from .settings import ModelName
 
-Trainable = ModelName | Literal["seq2seq", "word2vec"]
+Trainable = ModelName | Literal["bert", "transformer", "seq2seq", "word2vec"]
 Texts = str | Path | Sequence[str | Path]
 
 
@@ -31,10 +32,28 @@ class Way:
     refused: Mapping[str, str] = field(default_factory=dict)
 
 
+def _encoder_resumed(folder: Path, assignments: Sequence[str] = ()) -> Training:
+    """An encoder learned hidden tokens, or labels."""
+    if Run(folder).checkpoint("last").settings.get("task") == labelled.TASK:
+        return labelled.resumed(folder, assignments)
+    return masked.resumed(folder, assignments)
+
+
 OF_TEXT = Way(start.begun, start.resumed, lambda: presets.preset("tiny"))
 WAYS: dict[str, Way] = {
-    pairs.FAMILY: Way(
-        pairs.begun, pairs.resumed, pairs.settings, {"recipe": "an encoder-decoder has no recipe"}
+    masked.FAMILY: Way(
+        masked.begun,
+        _encoder_resumed,
+        masked.settings,
+        {"recipe": "an encoder has no recipe; its settings stand in docs/encoder.md"},
+    ),
+    "transformer": Way(
+        partial(pairs.begun, family="transformer"),
+        pairs.resumed,
+        partial(pair_presets.settings, family="transformer"),
+    ),
+    "seq2seq": Way(
+        pairs.begun, pairs.resumed, pair_presets.settings, {"recipe": "a recurrent translator has no recipe"}
     ),
     vectors.FAMILY: Way(
         vectors.begun,
@@ -64,11 +83,11 @@ def train(
     """Train a new model on texts and return its run folder `out`.
 
     `texts`: one or several of file, folder, glob, "-" (standard input). `model`: "gpt" (the default), or
-    "rnn", "lstm" or "gru", or "word2vec", or "seq2seq" for files of `source<TAB>target` lines or two files,
-    line by line. `preset`: "tiny" (the default), "small" or "base"; `recipe`: "gpt2" or "2017" instead of the
-    preset's own; `base`: a run or published model to fine-tune instead. `settings` as on the command line:
-    steps=500, n_layers=6, lr=1e-3, … Raises UserError for what is wrong with any of them, and
-    KeyboardInterrupt after a Ctrl-C, when all is saved."""
+    "rnn", "lstm" or "gru", or "bert", or "word2vec", or "transformer" or "seq2seq" for files of
+    `source<TAB>target` lines or two files, line by line. `preset`: "tiny" (the default), "small" or "base"; `recipe`: "gpt2" or
+    "2017" instead of the preset's own; `base`: a run or published model to fine-tune instead. `settings` as
+    on the command line: steps=500, n_layers=6, lr=1e-3, … Raises UserError for what is wrong with any of
+    them, and KeyboardInterrupt after a Ctrl-C, when all is saved."""
     names = [str(text) for text in ([texts] if isinstance(texts, str | Path) else texts)]
     checkpoint = None if base is None else open_folder(base)
     if checkpoint is not None and (model or preset or recipe):

@@ -1,0 +1,1 @@
+"""Asking an encoder: what is hidden, what a text is, which texts are alike."""
