@@ -1,4 +1,5 @@
-"""Three machines, the leak: what the sheets compute is what `nn` and our models compute, in float64."""
+"""Three machines, the leak, cross-attention: what the sheets compute is what `nn` and our models compute, in
+float64."""
 
 from importlib import import_module
 
@@ -6,13 +7,22 @@ import numpy as np
 import pytest
 import torch
 
+from glassformer.glass import Recorder
 from glassformer.lessons.trained import learned
 from glassformer.models import GPT, GPTConfig
+from glassformer.models.encoder_decoder import TranslationState
+from glassformer.models.transformer import Transformer, TransformerConfig
+from glassformer.nn import masks
 from glassformer.nn.attention import attend
+from glassformer.nn.state import KVState
 
-leak, three_machines = (import_module(f"glassformer.lessons.{name}") for name in ("leak", "three_machines"))
+leak, three_machines, cross_attention = (
+    import_module(f"glassformer.lessons.{name}") for name in ("leak", "three_machines", "cross_attention")
+)
 LESSONS = pytest.mark.parametrize(
-    "lesson", [leak.LESSON, three_machines.LESSON], ids=lambda lesson: lesson.slug
+    "lesson",
+    [leak.LESSON, three_machines.LESSON, cross_attention.LESSON],
+    ids=lambda lesson: lesson.slug,
 )
 CLOSE = 1e-12
 
@@ -153,3 +163,75 @@ def test_the_languages_entropy_is_that_of_its_sentences():
     assert made <= sentences.keys()
     # An open mask sees each word of a window but the one after its last.
     assert leak.SHEET.evaluate()["floor"] == learned("leak")["entropy"] / leak.CONTEXT
+
+
+# Cross-attention
+
+
+@pytest.fixture(scope="module")
+def decoder():
+    """The decoder of the page, from its numbers, in float64; inputs are given to it as they are."""
+    found = learned("cross_attention")
+    shape = dict(setting.split("=") for setting in found["settings"]["train"])
+    config = TransformerConfig(
+        vocab_size=len(found["vocabulary"]),
+        **{name: int(shape[name]) for name in ("context", "n_layers", "n_heads", "d_model", "d_inner")},
+        **{name: shape[name] for name in ("norm", "activation")},
+        positions="none",
+        tie_embeddings=False,
+        scale_embeddings=False,
+        dropout=0.0,
+    )
+    model = Transformer(config).double().eval()
+    of, block = {name: double(value) for name, value in found["decoder"].items()}, model.decoder.blocks[0]
+    for part, attention in (("self", block.attention), ("cross", block.cross)):
+        for name in ("query", "key", "value", "output"):
+            getattr(attention, name).weight.data = of[f"W_{name[0].upper()}_{part}"].T.contiguous()
+    for module, name in ((block.ffn.up, "W_1"), (block.ffn.down, "W_2"), (model.head, "W_out")):
+        module.weight.data = of[name].T.contiguous()
+    norms = block.attention_norm, block.cross_norm, block.ffn_norm, model.decoder.final_norm
+    for k, norm in enumerate(norms, 1):
+        norm.weight.data = of[f"g_{k}"][0]
+    x = double(found["sentence"]["inputs"])
+    model.embedding.weight.data[: len(x)] = x
+    return model, double(found["sentence"]["memory"])[None]
+
+
+def state_of(model, memory, mask):
+    cross, own = model.decoder.blocks[0].cross, model.decoder.blocks[0].attention
+    cache = KVState.empty(1, 1, own.n_kv_heads, own.d_head, 16, dtype=torch.float64)
+    return TranslationState(cache, (cross.keys_values(memory),), double(mask).bool())
+
+
+@pytest.mark.parametrize("mask", ["ALL", "WITHOUT", "ONLY"])
+def test_each_step_is_that_of_our_decoder_with_its_cache(decoder, mask):
+    model, memory = decoder
+    allowed = getattr(cross_attention, mask)
+    with torch.inference_mode():
+        state = state_of(model, memory, allowed)
+        for t in range(1, cross_attention.N + 1):
+            logits, state = model.decode(torch.tensor([[t - 1]]), state)
+            values = cross_attention.SHEET.evaluate({"t": [[t]], "M": allowed})
+            assert near(values["p_all"], logits[0].softmax(-1))
+            layer = state.cache.layer(0)
+            assert values["K_self"].shape == (t, cross_attention.D)
+            assert near(values["K_self"], layer.k[0, 0, :t])
+            assert near(values["V_self"], layer.v[0, 0, :t])
+            assert near(values["K_cross"], state.memory[0].k)
+
+
+def test_all_steps_at_once_are_the_steps_one_by_one(decoder):
+    model, memory = decoder
+    tap = Recorder(("blocks.0.*weights",))
+    inputs = model.embedding(torch.arange(cross_attention.N))[None]
+    places = masks.causal_places(cross_attention.N, cross_attention.N)
+    with torch.inference_mode():
+        model.decoder(inputs, places, [memory], tap=tap)
+    whole = cross_attention.SHEET.evaluate()
+    assert near(whole["A_all"], tap.tensors["blocks.0.attention.weights"])
+    assert near(whole["A_cross_all"], tap.tensors["blocks.0.cross.weights"])
+    for t in range(1, cross_attention.N + 1):
+        values = cross_attention.SHEET.evaluate({"t": [[t]]})
+        assert values["A_cross"][0] == pytest.approx(whole["A_cross_all"][t - 1], abs=1e-12)
+        assert values["a_self"][0] == pytest.approx(whole["A_all"][t - 1, :t], abs=1e-12)
+        assert cross_attention.WORDS[int(values["p_all"].argmax())] == cross_attention.TARGET[t - 1]

@@ -5,6 +5,7 @@ from .block import LESSON as block
 from .bottleneck import LESSON as bottleneck
 from .build import LESSON as build
 from .cost import LESSON as cost
+from .cross_attention import LESSON as cross_attention
 from .four_words import LESSON as four_words
 from .leak import LESSON as leak
 from .lesson import Chapter, Lesson, Text
@@ -25,7 +26,7 @@ CHAPTERS: tuple[Chapter, ...] = (
         Text("Transformer", "The Transformer"),
         (two_values, four_words, two_heads, masks, leak, scale, order, many_heads, block, cost, build),
     ),
-    Chapter(Text("三种架构", "Three architectures"), (three_machines,)),
+    Chapter(Text("三种架构", "Three architectures"), (three_machines, cross_attention)),
 )
 """In the order in which they are read. A lesson's number is its place here and stands nowhere else."""
 
