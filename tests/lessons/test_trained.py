@@ -83,7 +83,47 @@ def alignment_holds(found):
     assert largest / steps > 0.6
 
 
-HOLDS = {"vectors": vectors_hold, "bottleneck": bottleneck_holds, "alignment": alignment_holds}
+def leak_holds(found):
+    """What the lesson `leak` says in words."""
+    limit, context = found["entropy"], found["settings"]["shape"]["context"]
+    trained, writing = found["as_trained"], found["as_generator"]
+    assert abs(trained["causal"] - limit) < 0.05  # down to the limit, but for what a sample does
+    assert limit / context - 0.01 < trained["open"] < 0.15
+    assert writing["causal"] == trained["causal"]
+    assert writing["open"] > limit + 1
+    for curve in found["curves"].values():
+        assert abs(curve["training"][-1] - curve["held_out"][-1]) < 0.1  # which gives no warning
+    assert sum(found["looks"]["causal"][2:]) == 0
+    assert found["looks"]["open"][2] > 0.5
+    (right, asked), (few, same) = (found["possible"][name] for name in ("causal", "open"))
+    assert asked == same == 300
+    assert right > 0.97 * asked > 0.9 * asked > few
+    verb, before = found["shown"].index("commands"), found["shown"].index("his")
+    chances = found["chances"]
+    assert min(chances["open"][:-1]) > 0.9 > 0.1 > chances["open"][-1]
+    assert chances["open, closed"][verb] < chances["causal"][verb]
+    assert chances["causal"][before] < 0.5  # one of three animals
+
+
+def cross_attention_holds(found):
+    """What the lesson `cross-attention` says in words."""
+    right, asked = found["measured"]["held_out"]
+    assert right >= 0.95 * asked
+    for sense in ("银行", "河岸"):
+        measured = found["measured"][sense]
+        assert measured["sentences"] == 72
+        assert measured["chances"][0] > 0.9
+        assert measured["largest_on_bank"] > 36
+    assert max(len(found["sentence"][part]) for part in ("source", "target")) == 6
+
+
+HOLDS = {
+    "vectors": vectors_hold,
+    "bottleneck": bottleneck_holds,
+    "alignment": alignment_holds,
+    "leak": leak_holds,
+    "cross_attention": cross_attention_holds,
+}
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -92,7 +132,7 @@ def test_what_the_texts_say_holds(name):
 
 
 def test_the_texts_own_figures_are_those_of_the_files():
-    vectors, bottleneck, alignment = (learned(name) for name in RECIPES)
+    vectors, bottleneck, alignment, leak, cross = (learned(name) for name in RECIPES)
     assert (vectors["settings"]["sentences"], vectors["vocabulary"]) == (20_000, 34)
     assert vectors["settings"]["slips"] == 0.1
     assert {"d_model=6", "negative=5"} <= {*vectors["settings"]["train"]}
@@ -110,6 +150,13 @@ def test_the_texts_own_figures_are_those_of_the_files():
     assert found["银行"]["chances"][1] < 0.5 > found["银行"]["chances"][2]  # it takes both
     assert found["河岸"]["chances"][1] > 0.5
     assert list(found["银行"]["weights"])[1] == "money"
+    assert (leak["settings"]["sentences"], leak["settings"]["train"]["steps"]) == (20_000, 1200)
+    assert round(leak["entropy"], 2) == 1.12
+    assert cross["measured"]["held_out"] == [151, 151]
+    assert {"d_model=16", "n_layers=1", "n_heads=1"} <= {*cross["settings"]["train"]}
+    without = {sense: cross["measured"][sense]["chances"][1] for sense in ("银行", "河岸")}
+    assert without["银行"] > 0.9 > 0.5 > without["河岸"]
+    assert {len(sample) for samples in leak["samples"].values() for sample in samples} == {20}
 
 
 def test_what_one_example_shows_is_what_the_text_says():
@@ -131,6 +178,19 @@ def test_what_one_example_shows_is_what_the_text_says():
     values = lesson.SHEET.evaluate()
     assert values["largest"].ravel().tolist()[:4] == [0, 2, 5, 1]
     assert not values["a"][0, lesson.M :].any()
+
+
+def test_what_the_translators_example_shows_is_what_the_text_says():
+    lesson = import_module("glassformer.lessons.cross_attention")
+    values = lesson.SHEET.evaluate()
+    order = values["A_cross_all"][lesson.AT_SENSE].argsort()[::-1][:3]
+    assert [lesson.SOURCE[j] for j in order] == ["bank", "money", "the"]
+    assert lesson.SOURCE[int(values["largest"][0, 0])] == "they"
+    assert round(float(values["p"][0, 0]), 3) == 0.998
+    without = lesson.SHEET.evaluate({"M": lesson.WITHOUT})
+    assert not without["below_half"]
+    heaviest = without["A_cross"][0].argsort()[::-1][:2]
+    assert [lesson.SOURCE[j] for j in heaviest] == ["money", "the"]
 
 
 def test_files_are_small_and_strict():

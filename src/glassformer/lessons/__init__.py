@@ -5,7 +5,9 @@ from .block import LESSON as block
 from .bottleneck import LESSON as bottleneck
 from .build import LESSON as build
 from .cost import LESSON as cost
+from .cross_attention import LESSON as cross_attention
 from .four_words import LESSON as four_words
+from .leak import LESSON as leak
 from .lesson import Chapter, Lesson, Text
 from .lstm import LESSON as lstm
 from .many_heads import LESSON as many_heads
@@ -13,6 +15,7 @@ from .masks import LESSON as masks
 from .order import LESSON as order
 from .rnn import LESSON as rnn
 from .scale import LESSON as scale
+from .three_machines import LESSON as three_machines
 from .two_heads import LESSON as two_heads
 from .two_values import LESSON as two_values
 from .word_vectors import LESSON as word_vectors
@@ -21,8 +24,9 @@ CHAPTERS: tuple[Chapter, ...] = (
     Chapter(Text("注意力之前", "Before attention"), (word_vectors, rnn, lstm, bottleneck, alignment)),
     Chapter(
         Text("Transformer", "The Transformer"),
-        (two_values, four_words, two_heads, masks, scale, order, many_heads, block, cost, build),
+        (two_values, four_words, two_heads, masks, leak, scale, order, many_heads, block, cost, build),
     ),
+    Chapter(Text("三种架构", "Three architectures"), (three_machines, cross_attention)),
 )
 """In the order in which they are read. A lesson's number is its place here and stands nowhere else."""
 

@@ -418,11 +418,11 @@ LESSON = Lesson(
     boundary=Text(
         "这里的分数是手写的，改的也只是值。在模型里改动一个词，它的查询、键、值都会变；但只要每一层都用因果"
         "掩码，前面各行依然一点不变，因为它们从不读后面的词。这一页也没有训练模型：偷看未来会让训练损失低得"
-        "不真实，生成却变差，那要训练一次才看得到。",
+        "不真实，生成却变差，下一课训练一次来看。",
         "Scores are written by hand here, and only a value is changed. Change a word in a model, and its "
         "query, key and value all change; yet as long as every layer has the causal mask, the rows before "
         "it stay the same, for they never read it. Nothing is trained here either: that a leak makes the "
-        "training loss too good and the generated text bad takes a training run to see.",
+        "training loss too good and the generated text bad is measured in the next lesson.",
     ),
     transfer=Transfer(
         Text(

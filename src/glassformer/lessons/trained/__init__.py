@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-RECIPES = ("vectors", "bottleneck", "alignment")
+RECIPES = ("vectors", "bottleneck", "alignment", "leak", "cross_attention")
 
 
 def path(name: str) -> Path:

@@ -27,13 +27,16 @@ def trained(training: Training) -> Any:
     return training.model.eval()
 
 
-def translator(lines: Sequence[tuple[str, str]], settings: Sequence[str]) -> tuple[Any, Tokenizer]:
+def translator(
+    lines: Sequence[tuple[str, str]], settings: Sequence[str], family: str = "seq2seq"
+) -> tuple[Any, Tokenizer]:
     """An encoder-decoder trained on pairs of texts, and its tokenizer."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "pairs.tsv"
         file.write_text("".join(f"{a}\t{b}\n" for a, b in lines), encoding="utf-8", newline="\n")
+        assignments = [*settings, "device=cpu"]
         with pairs.begun(
-            [str(file)], Path(folder) / "run", assignments=[*settings, "device=cpu"]
+            [str(file)], Path(folder) / "run", family=family, assignments=assignments
         ) as training:
             return trained(training), training.tokenizer
 
