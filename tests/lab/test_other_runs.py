@@ -15,7 +15,7 @@ from glassformer.glass import translation
 from glassformer.lab.numbers import number
 from glassformer.lab.reading import MOST_CHARACTERS, MOST_TOKENS
 from glassformer.lab.words_run import WORDS
-from glassformer.models import Word2Vec, Word2VecConfig
+from glassformer.models import Transformer, TransformerConfig, Word2Vec, Word2VecConfig
 from lab.serving import address, client, save, text
 
 LANGUAGES = pytest.mark.parametrize("language", ["en", "zh"])
@@ -34,6 +34,12 @@ def vectors(folder):
     return WordSpace(NAMES, model.embedding.weight.detach().numpy()[: len(NAMES)], "words")
 
 
+def transformer():
+    torch.manual_seed(1)
+    shape = {"context": 32, "n_layers": 2, "n_heads": 2, "d_model": 8, "dropout": 0.0}
+    return Transformer(TransformerConfig(LETTERS.vocab_size, **shape)).eval()
+
+
 @pytest.fixture(scope="module")
 def space(tmp_path_factory):
     return vectors(tmp_path_factory.mktemp("space") / "words")
@@ -44,6 +50,7 @@ def lab(tmp_path_factory):
     folder = tmp_path_factory.mktemp("others")
     save(folder / "pairs", make(), LETTERS, step=7, family="seq2seq")
     save(folder / "plain", make("none"), LETTERS, family="seq2seq")
+    save(folder / "transformer", transformer(), LETTERS, family="transformer")
     vectors(folder / "words")
     return client(folder)
 
@@ -95,6 +102,17 @@ def test_a_translation_its_alignment_and_the_alternatives_are_those_of_look(lab,
     report = lab.get(re.search(r'href="(/[^"]*/look[^"]*)"', html)[1])
     assert report.status_code == 200
     assert 'alt="decoder.blocks.0.hidden"' in report.text
+
+
+@LANGUAGES
+def test_of_a_transformer_the_most_pointed_head_of_its_cross_attention_is_shown(lab, language):
+    html = asked(lab, "transformer", language, text="abcde")
+    cross = translation.values(transformer(), LETTERS, "abcde")["attentions"][-1]
+    assert cross["of"] == "cross"
+    alignment, _ = rows(html)
+    assert [row[1:] for row in alignment[1:]] == [[cell.text for cell in row] for row in cross["table"]]
+    told = getattr(WORDS["alignment_head"], language).format(layer=cross["layer"], head=cross["head"])
+    assert told in text(html)
 
 
 def test_without_attention_there_is_no_alignment(lab):

@@ -100,7 +100,10 @@ def _translation(opened: Opened, text: str) -> dict[str, Any]:
         raise
     if n > reading.MOST_TOKENS:
         raise reading.TooMuch("too_many", n=n, most=reading.MOST_TOKENS)
-    return translation.values(opened.model, opened.tokenizer, text)
+    shown = translation.values(opened.model, opened.tokenizer, text)
+    return (
+        shown | shown["attentions"][-1] if "attentions" in shown else shown
+    )  # a Transformer's cross-attention
 
 
 def _near(opened: Opened, text: str) -> dict[str, Any]:

@@ -51,6 +51,11 @@ WORDS: dict[str, Text] = {
         "A row is a token that is written, a column a token of the source; each row is one softmax and "
         "sums to 1. “·” is below 0.005.",
     ),
+    "alignment_head": Text(
+        "Transformer 的交叉注意力有许多层、许多头；这里是最集中的一个：第 {layer} 层第 {head} 头。",
+        "A Transformer's cross-attention has many layers and heads; this is the most pointed of them, layer "
+        "{layer}, head {head}.",
+    ),
     "alignment_cut": Text("这里只列前 {n} 行、前 {m} 列。", "Here are the first {n:row} and {m:column}."),
     "alternatives": Text("每一步还可能写什么", "What it might have written instead"),
     "alternatives_note": Text(
