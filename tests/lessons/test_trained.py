@@ -98,10 +98,11 @@ def leak_holds(found):
     (right, asked), (few, same) = (found["possible"][name] for name in ("causal", "open"))
     assert asked == same == 300
     assert right > 0.97 * asked > 0.9 * asked > few
-    verb, before = found["shown"].index("commands"), found["shown"].index("his")
+    before = found["shown"].index("his")
+    sign = before + 2
     chances = found["chances"]
-    assert min(chances["open"][:-1]) > 0.9 > 0.1 > chances["open"][-1]
-    assert chances["open, closed"][verb] < chances["causal"][verb]
+    assert min(chances["open"][:-1]) > 0.9  # after the last word nothing is in sight
+    assert chances["open, closed"][sign] < 0.05 < chances["causal"][sign] < 0.15  # one sentence in ten
     assert chances["causal"][before] < 0.5  # one of three animals
 
 

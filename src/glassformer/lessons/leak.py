@@ -33,8 +33,9 @@ CONTEXT = LEARNED["settings"]["shape"]["context"]
 OPEN = [[1.0] * N for _ in READ]
 CAUSAL = [[float(j <= i) for j in range(N)] for i in range(N)]
 CHOICES = ("horse", "dog", "bird")
-VERB, BEFORE, AT = (READ.index(word) for word in ("commands", "his", "horse"))
-"""Places in what is read: the verb, the word before the animal, the animal."""
+BEFORE, AT = READ.index("his"), READ.index("horse")
+SIGN = AT + 1
+"""Places in what is read: the word before the animal, the animal, the sign after it."""
 
 
 def _word(english: str) -> Text:
@@ -420,13 +421,6 @@ LESSON = Lesson(
                         f"That is for the last word. The other {CONTEXT - 1} cost nothing.",
                     ),
                 ),
-                Mistake(
-                    ("as_trained", 0, 1),
-                    Text(
-                        "这是量出来的，比最低的高一点点。",
-                        "That is what was measured, a little above the lowest.",
-                    ),
-                ),
             ),
             why=Text(
                 "$H / n =$ «floor[0,0]:4»；量出来是 «as_trained[0,1]:4»。一次看的词越多，泄漏的模型看上去越好"
@@ -438,17 +432,17 @@ LESSON = Lesson(
         Question(
             key="closed",
             ask=Text(
-                "没有掩码训练的模型，读到“命令”那一行，不遮时给下一个词“他的”的概率近于 1。换上因果掩码，是多"
-                "少？",
-                "In the row that reads “commands”, the model trained without the mask gives its next word, "
-                "“his”, nearly 1. What is it under the causal mask?",
+                "没有掩码训练的模型，读到第二个“。”那一行，不遮时给下一个词“苹果”的概率近于 1。换上因果掩码"
+                "，是多少？",
+                "In the row that reads the second “.”, the model trained without the mask gives its next "
+                "word, “apple”, nearly 1. What is it under the causal mask?",
             ),
-            answer=("p", VERB, 0),
+            answer=("p", SIGN, 0),
             decimals=3,
             under={"M": CAUSAL, "X": LEARNED["open"]["X"]},
             mistakes=(
                 Mistake(
-                    ("p_causal", VERB, 0),
+                    ("p_causal", SIGN, 0),
                     Text(
                         "这是训练时就有掩码的模型给的。",
                         "That is what the model gives that was trained with the mask.",
@@ -456,9 +450,11 @@ LESSON = Lesson(
                 ),
             ),
             why=Text(
-                "«p[3,0]:3»。训练时就有掩码的模型给 «p_causal[3,0]:3»，因为它学过看“国王”。",
-                "«p[3,0]:3». The model that was trained with the mask gives «p_causal[3,0]:3»: it has "
-                "learned to look at “king”.",
+                "«p[6,0]:3»。十句话里有一句由“苹果”开头，训练时就有掩码的模型正是这样猜的：«p_causal[6,0]:3»"
+                "。没有掩码的那个从来不用知道一句话会怎样开头，因为总看得见。",
+                "«p[6,0]:3». One sentence in ten begins with “apple”, and that is what the model trained "
+                "with the mask says: «p_causal[6,0]:3». The other never had to know how sentences begin, "
+                "for it always saw.",
             ),
         ),
         Question(
