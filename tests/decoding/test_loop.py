@@ -20,7 +20,7 @@ GREEDY, SAMPLED = Sampler(0), Sampler(1.5, top_k=9, top_p=0.95, repetition_penal
 
 def make(positions="rotary", context=8):
     """In float64 and with large weights: no two logits are so close that rounding could decide."""
-    torch.manual_seed(0)
+    torch.manual_seed(3)
     sizes = {"n_layers": 2, "n_heads": 2, "d_model": 16, "tie_embeddings": False}
     model = GPT(GPTConfig(11, context, positions=positions, **sizes))
     initialise(model, 1, std=0.5)

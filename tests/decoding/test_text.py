@@ -250,7 +250,7 @@ def test_writes_without_dropout_and_leaves_the_mode_as_it_was(training):
 
 
 def test_an_encoder_is_told_apart():
-    encoder = Bert(BertConfig(CHARS.vocab_size, 8, 1, 2, 8, 16, "gelu", 1e-12, 2, pooler=False))
+    encoder = Bert(BertConfig(CHARS.vocab_size, context=8, n_layers=1, n_heads=2, d_model=8))
     with pytest.raises(UserError, match=r"^an encoder reads a text, but has no next token to write$"):
         generate(encoder, CHARS, "ab")
 

@@ -244,5 +244,5 @@ def test_a_mask_that_all_heads_share_is_there_once():
 
 @pytest.mark.parametrize(("n", "limit"), [(256, 5e6), pytest.param(512, 20e6, marks=pytest.mark.slow)])
 def test_a_large_page_stays_small(n, limit):
-    model = make(ByteTokenizer.vocab_size, n, layers=12, heads=12)
+    model = make(ByteTokenizer().vocab_size, n, layers=12, heads=12)
     assert len(look(model, ByteTokenizer(), "the other day " * 40).encode()) < limit

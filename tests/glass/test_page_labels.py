@@ -100,7 +100,7 @@ def test_bytes_of_no_character_are_explained():
 
 
 def test_a_character_that_the_context_cuts_keeps_its_name():
-    root = page("春眠", make(ByteTokenizer.vocab_size, 4), ByteTokenizer())
+    root = page("春眠", make(ByteTokenizer().vocab_size, 4), ByteTokenizer())
     names = ["春 3/3", "眠 1/3", "眠 2/3", "眠 3/3"]
     assert [text_of(name) for name in root.findall(f"{WEIGHTS}/th/bdi")] == names
 

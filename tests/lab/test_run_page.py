@@ -352,5 +352,5 @@ def test_edits_are_spelled_as_they_are_read():
 
 def test_texts_have_the_same_gaps_in_both_languages():
     for key, both in WORDS.items():
-        gaps = [sorted(re.findall(r"\{\w+\}", one)) for one in both]
+        gaps = [sorted(re.findall(r"\{(\w+)(?::\w+)?\}", one)) for one in both]
         assert gaps[0] == gaps[1], key

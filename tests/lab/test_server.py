@@ -308,7 +308,7 @@ def test_a_failure_is_a_calm_page(folder, monkeypatch):
     def fail(*arguments):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("glassformer.lab.server.run_page.run_page", fail)
+    monkeypatch.setattr("glassformer.lab.asked_page.run_page", fail)
     lab = client(folder)
     lab._transport.raise_server_exceptions = False
     answer = lab.get(address("bytes", "zh"))
