@@ -304,7 +304,7 @@ class BuildLab {
       nothing: column(() => nothing),
     };
     const lines = ["loss", "valid", "nothing"];
-    curve.querySelector("svg").innerHTML = drawChart({ x: "step", lines, marks: [] }, values); // numbers alone
+    curve.querySelector("svg").innerHTML = drawChart({ x: "step", lines, marks: [], names: [] }, values); // numbers alone
     curve.querySelector(".build-nothing").textContent = speak(this.words, "curve_nothing", build);
     const last = (list) => (list.length ? list.at(-1).toFixed(2) : "–");
     curve.querySelector("#build-now").textContent = speak(this.words, "curve_now", {
