@@ -28,6 +28,7 @@ KINDS = {
     "deep": {"n_layers": 1, "n_decoder_layers": 3, "activation": "geglu", "positions": "relative"},
     "halves": {**OLD, "positions": "sinusoidal_halves", "head_bias": True, "activation": "silu"},
     "learned": {**OLD, "positions": "learned", "context": 12, "scale_embeddings": False},
+    "rotary": {"positions": "rotary"},
     "none": {"positions": "none", "tie_embeddings": False, "scale_embeddings": False},
 }
 EACH = pytest.mark.parametrize("kind", KINDS)
@@ -286,7 +287,7 @@ def test_published_weights_write_what_their_package_writes(text, log_p):
 def test_a_shape_that_cannot_be_is_refused():
     for wrong, match in (
         ({"d_model": 10}, "n_heads = 4 must divide"),
-        ({"d_model": 12}, "even d_model / n_heads, not 3"),
+        ({"d_model": 12, "positions": "rotary"}, "even d_model / n_heads, not 3"),
         ({"dropout": 1.0}, "dropout"),
         ({"positions": "fixed"}, "positions must be"),
         ({"n_decoder_layers": 0}, "n_decoder_layers"),

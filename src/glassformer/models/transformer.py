@@ -38,7 +38,9 @@ class TransformerConfig:
     norm: Norm = "rmsnorm"
     norm_order: Order = "pre"
     norm_eps: float = 1e-5
-    positions: Literal["sinusoidal", "sinusoidal_halves", "learned", "rotary", "relative", "none"] = "rotary"
+    positions: Literal["sinusoidal", "sinusoidal_halves", "learned", "rotary", "relative", "none"] = (
+        "sinusoidal"
+    )
     bias: bool = False
     scale_embeddings: bool = True
     tie_embeddings: bool = True
