@@ -12,7 +12,7 @@ from .glass.page import look
 from .output import write_text
 from .store.run import Run
 from .terminal import console, language, open_in_browser
-from .training.start import DATA
+from .training.folder import DATA
 from .training.train import resume, train
 
 STEPS = 700

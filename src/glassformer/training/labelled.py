@@ -25,10 +25,10 @@ from ..glass import confusion
 from ..models import Bert
 from ..store.run import Checkpoint, Run, write_text
 from . import runtime
+from .folder import DATA, new_run, reopened
 from .loop import Training
-from .masked import FAMILY, reopened, with_heads
+from .masked import FAMILY, with_heads
 from .settings import TrainConfig
-from .start import DATA, nothing_left_behind, refuse_what_stands_there
 
 TASK, TEXTS, META, PICTURE = "classify", "labels.tsv", "labels.json", "confusion.png"
 WIDTH, DROPOUT = 768, 0.1
@@ -124,10 +124,7 @@ def begun(
     examples = labelled.read(path)
     labels = labelled.labels_of(examples)
     shape = dataclasses.replace(shape, labels=labels, pooler=shape.pooling == "cls")
-    run = Run(out)
-    refuse_what_stands_there(run)
-    missing = [folder for folder in (out, *out.parents) if not folder.exists()]
-    with run.locked(), nothing_left_behind(run, missing):
+    with new_run(out) as run:
         _keep(examples, out / DATA)
         torch.manual_seed(changed["train"].seed)
         train = _with_steps(changed["train"], data, examples, assignments)
@@ -136,12 +133,11 @@ def begun(
 
 def resumed(folder: Path, assignments: Sequence[str] = ()) -> LabelTraining:
     """The training on labelled texts that stopped in a run folder, exactly where it stopped."""
-    run = Run(folder)
-    last, train, data, progress = reopened(run, LabelsConfig, assignments)
+    found = reopened(folder, LabelsConfig, assignments)
+    run, last = found.run, found.last
     examples = _kept(run.folder / DATA)
-    training = _training(run, last.encoder(), last.tokenizer(), examples, train, data)
-    training.restore(last.training_tensors(), progress)
-    return training
+    training = _training(run, last.encoder(), last.tokenizer(), examples, found.train, found.data)
+    return found.go_on(training)
 
 
 def _with_steps(

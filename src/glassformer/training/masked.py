@@ -23,9 +23,10 @@ from ..models import Bert, BertConfig
 from ..models.presets import ENCODER_PRESETS
 from ..store.run import Checkpoint, Run
 from . import runtime
-from .loop import Progress, Training
+from .folder import DATA, new_run, reopened
+from .loop import Training
 from .settings import DataConfig, TrainConfig
-from .start import DATA, FINE_TUNING_RATE, nothing_left_behind, refuse_what_stands_there
+from .start import FINE_TUNING_RATE, text_of
 
 FAMILY, TASK = "bert", "mlm"
 SHORTEST = 2  # tokens of a text, where texts are short
@@ -155,10 +156,7 @@ def begun(
     for name in ("tokenizer", "bpe_vocab_size"):
         if base is not None and getattr(data, name) != getattr(parts["data"], name):
             raise UserError(f"an encoder that is trained on keeps its tokenizer; leave out {name}")
-    run = Run(out)
-    refuse_what_stands_there(run)
-    missing = [path for path in (out, *out.parents) if not path.exists()]
-    with sources.opened(texts) as paths, run.locked(), nothing_left_behind(run, missing):
+    with new_run(out) as run, sources.opened(texts) as paths:
         tokenizer = data.tokenizer if base is None else base.tokenizer()
         with progress() as advance:
             text = corpus.prepare(paths, out / DATA, tokenizer, data.bpe_vocab_size, advance, ENCODING)
@@ -172,35 +170,10 @@ def begun(
 
 def resumed(folder: Path, assignments: Sequence[str] = ()) -> Training:
     """The training of an encoder that stopped in a run folder, exactly where it stopped."""
-    run = Run(folder)
-    last, train, data, progress = reopened(run, MaskedConfig, assignments)
-    _refuse_unused(train)
-    text = corpus.load(run.folder / DATA)
-    if text.tokenizer.to_json() != last.tokenizer().to_json():
-        raise UserError(f"{run.folder / DATA} was encoded by another tokenizer than that of {last.folder}")
-    training = _training(run, last.encoder(), text, train, data)
-    training.restore(last.training_tensors(), progress)
-    return training
-
-
-def reopened(
-    run: Run, data_config: type[Any], assignments: Sequence[str]
-) -> tuple[Checkpoint, TrainConfig, Any, Progress]:
-    """The last checkpoint of a run, the settings it goes on with, and how far it came. Raises UserError where
-    more than the settings of the training would change."""
-    last = run.checkpoint("last")
-    train = config.from_dict(TrainConfig, last.settings["train"])
-    data = config.from_dict(data_config, last.settings["data"])
-    parts = {"model": last.shape, "train": train, "data": data}
-    changed = config.override(parts, assignments)
-    if changed["model"] != parts["model"] or changed["data"] != data:
-        raise UserError(
-            "--resume goes on with the same shape and text; only settings of the training may change"
-        )
-    progress = config.from_dict(Progress, last.settings.get("progress"))
-    if progress.step < changed["train"].steps and changed["train"] != train:
-        progress.outcome, progress.stale = "stopped", 0
-    return last, changed["train"], data, progress
+    found = reopened(folder, MaskedConfig, assignments)
+    _refuse_unused(found.train)
+    text = text_of(found)
+    return found.go_on(_training(found.run, found.last.encoder(), text, found.train, found.data))
 
 
 def with_heads(model: Bert, shape: BertConfig) -> Bert:

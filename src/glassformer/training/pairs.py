@@ -20,10 +20,11 @@ from ..errors import UserError
 from ..models import FAMILIES, Seq2Seq
 from ..store.run import Checkpoint, Run
 from . import runtime
-from .loop import Progress, Training
+from .folder import DATA, new_run, reopened
+from .loop import Training
 from .pair_presets import RECIPES, settings
 from .settings import TrainConfig
-from .start import DATA, nothing_left_behind, parts_of, refuse_new_shape, refuse_what_stands_there
+from .start import parts_of, refuse_new_shape
 
 TRIAL = 16  # pairs
 
@@ -103,10 +104,7 @@ def begun(
     parts = config.override(before, assignments)
     refuse_new_shape(before, parts, fixed=base is not None)
     _refuse_unused(family, before["train"], parts["train"])
-    run = Run(out)
-    refuse_what_stands_there(run)
-    missing = [path for path in (out, *out.parents) if not path.exists()]
-    with sources.opened(texts) as paths, run.locked(), nothing_left_behind(run, missing):
+    with new_run(out) as run, sources.opened(texts) as paths:
         tokenizer = None if base is None else base.tokenizer()
         pairs = parallel.prepare(paths, out / DATA, parts["data"], tokenizer)
         shape = parts["model"]
@@ -121,25 +119,13 @@ def begun(
 
 def resumed(folder: Path, assignments: Sequence[str] = ()) -> PairTraining:
     """The training on pairs that stopped in a run folder, exactly where it stopped."""
-    run = Run(folder)
-    last = run.checkpoint("last")
-    parts = parts_of(last, PairsConfig, fresh=False)
-    train, data = parts["train"], parts["data"]
-    changed = config.override(parts, assignments)
-    if changed["model"] != parts["model"] or changed["data"] != data:
-        raise UserError(
-            "--resume goes on with the same shape and pairs; only settings of the training may change"
-        )
-    _refuse_unused(last.family, train, changed["train"])
+    found = reopened(folder, PairsConfig, assignments, shape="shape and pairs", data="shape and pairs")
+    run, last = found.run, found.last
+    _refuse_unused(last.family, found.before, found.train)
     pairs = parallel.load(run.folder / DATA)
     if pairs.tokenizer.to_json() != last.tokenizer().to_json():
         raise UserError(f"{run.folder / DATA} was made by another tokenizer than that of {last.folder}")
-    training = _training(run, last.family, last.translator(), pairs, changed["train"], data)
-    progress = config.from_dict(Progress, last.settings.get("progress"))
-    if progress.step < changed["train"].steps and changed["train"] != train:
-        progress.outcome, progress.stale = "stopped", 0
-    training.restore(last.training_tensors(), progress)
-    return training
+    return found.go_on(_training(run, last.family, last.translator(), pairs, found.train, found.data))
 
 
 def _refuse_unused(family: str, before: TrainConfig, after: TrainConfig) -> None:

@@ -1,7 +1,6 @@
 """The three ways into a training: from a text, from a run to fine-tune, from where a run stopped."""
 
 import dataclasses
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -16,14 +15,13 @@ from ..data.corpus import Advance, Corpus
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
 from ..models import FAMILIES, LanguageModel, RecurrentConfig, RecurrentLM, Seq2SeqConfig
-from ..store.run import LOCK, Checkpoint, Run
+from ..store.run import Checkpoint, Run
 from . import runtime
-from .log import LOG
-from .loop import Progress, Training
+from .folder import DATA, Reopened, new_run, reopened
+from .loop import Training
 from .settings import RECIPES, DataConfig, ModelName, TrainConfig, preset
 from .task import NextInStream, NextToken
 
-DATA = "data"
 STREAMS = ("batch_size", "accumulate", "seed")  # what decides where the streams of text run
 FINE_TUNING_RATE = 0.1  # of the rate with which the first training began
 
@@ -53,10 +51,7 @@ def begun(
         parts = config.override(parts, RECIPES[recipe])
     changed = config.override(parts, assignments)
     refuse_new_shape(parts, changed, fixed=base is not None)
-    run = Run(out)
-    refuse_what_stands_there(run)
-    missing = [path for path in (out, *out.parents) if not path.exists()]
-    with sources.opened(texts) as paths, run.locked(), nothing_left_behind(run, missing):
+    with new_run(out) as run, sources.opened(texts) as paths:
         data: DataConfig = changed["data"]
         tokenizer = base.tokenizer() if base is not None else data.tokenizer
         with progress() as advance:
@@ -73,47 +68,37 @@ def begun(
 
 def resumed(folder: Path, assignments: Sequence[str] = ()) -> Training:
     """The training that stopped in a run folder, exactly where it stopped. Only `TrainConfig` may change."""
-    run = Run(folder)
-    last = run.checkpoint("last")
-    if "train" not in last.settings:
-        raise UserError(
-            f"{folder} was imported, not trained: there is nothing to resume; --from {folder} fine-tunes it"
-        )
-    parts = parts_of(last, fresh=False)
-    changed = config.override(parts, assignments)
-    for part, what in (("model", "shape"), ("data", "text and its tokenizer")):
-        if changed[part] != parts[part]:
-            raise UserError(
-                f"--resume goes on with the same {what}; only settings of the training may change"
-            )
-    train: TrainConfig = changed["train"]
-    text = corpus.load(folder / DATA)
-    if text.tokenizer.to_json() != last.tokenizer().to_json():
-        raise UserError(f"{folder / DATA} was encoded by another tokenizer than that of {last.folder}")
-    training = _training(run, last.language_model(), last.family, text, train, parts["data"])
-    progress = config.from_dict(Progress, last.settings.get("progress"))
-    if progress.step < train.steps and train != parts["train"]:
-        progress.outcome, progress.stale = "stopped", 0
-    training.restore(last.training_tensors(), progress)
-    if any(getattr(train, name) != getattr(parts["train"], name) for name in STREAMS):
+    said = {"shape": "shape", "data": "text and its tokenizer"}
+    found = reopened(folder, DataConfig, assignments, **said)
+    last, text = found.last, text_of(found)
+    model = last.language_model()
+    training = found.go_on(_training(found.run, model, last.family, text, found.train, found.data))
+    if any(getattr(found.train, name) != getattr(found.before, name) for name in STREAMS):
         training.carried = {}  # other rows, at other places of the text
     return training
+
+
+def text_of(found: Reopened) -> Corpus:
+    """The text that a run was trained on. Raises UserError where it is no longer that."""
+    folder = found.run.folder / DATA
+    text = corpus.load(folder)
+    if text.tokenizer.to_json() != found.last.tokenizer().to_json():
+        raise UserError(f"{folder} was encoded by another tokenizer than that of {found.last.folder}")
+    return text
 
 
 def parts_of(
     checkpoint: Checkpoint,
     data_type: type[Any] = DataConfig,
-    fresh: bool = True,
     untrained: TrainConfig | None = None,
 ) -> dict[str, Any]:
-    """The settings a checkpoint was trained with; for a fresh training of it, with a gentler rate. One that
+    """The settings to train a checkpoint further with: those it was trained with, at a gentler rate. One that
     was not trained here is taken for one of `untrained`, by default of the preset `base`."""
     given = checkpoint.settings
     trained = "train" in given
     train = config.from_dict(TrainConfig, given["train"]) if trained else untrained or preset("base")["train"]
-    if fresh:
-        gentler = {name: getattr(train, name) * FINE_TUNING_RATE for name in ("lr", "muon_lr")}
-        train = dataclasses.replace(train, **gentler)
+    gentler = {name: getattr(train, name) * FINE_TUNING_RATE for name in ("lr", "muon_lr")}
+    train = dataclasses.replace(train, **gentler)
     data = config.from_dict(data_type, given.get("data")) if trained else data_type()
     return {"model": checkpoint.shape, "train": train, "data": data}
 
@@ -163,33 +148,6 @@ def _training(
         "data": config.to_dict(data),
     }
     return Training(run, model, text.tokenizer, task, train, settings, where)
-
-
-def refuse_what_stands_there(run: Run) -> None:
-    folder = run.folder
-    if run.exists():
-        raise UserError(
-            f"{folder} already holds a run; --resume {folder} goes on with it, or choose another --out"
-        )
-    if folder.exists() and not (folder.is_dir() and all(map(_ours, folder.iterdir()))):
-        raise UserError(f"{folder} is no run folder and not empty; choose another --out")
-
-
-@contextmanager
-def nothing_left_behind(run: Run, missing: list[Path]) -> Iterator[None]:
-    """Delete what was made if it comes to no checkpoint; `missing` are the folders that were not there."""
-    try:
-        yield
-    except BaseException:
-        if not run.exists():
-            for path in missing[-1:] or (run.folder / DATA, run.folder / LOCK):
-                shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
-        raise
-
-
-def _ours(path: Path) -> bool:
-    """Whether a kill before the first checkpoint may have left this."""
-    return path.name.startswith((DATA, "step-")) or path.suffix == ".partial" or path.name in (LOG, LOCK)
 
 
 def describe(training: Training) -> str:

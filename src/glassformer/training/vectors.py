@@ -23,9 +23,9 @@ from ..models.word2vec import Groups, Word2Vec, Word2VecConfig
 from ..store.run import Run
 from . import optimiser as optim
 from . import runtime
-from .loop import Progress, Training
+from .folder import DATA, new_run, reopened
+from .loop import Training
 from .settings import TrainConfig
-from .start import DATA, nothing_left_behind, refuse_what_stands_there
 
 FAMILY = "word2vec"
 MEASURING_NOISE = 256  # noise words of a group where loss is measured: more of them, less chance
@@ -125,10 +125,7 @@ def begun(
     if parts["model"].vocab_size != 1:
         raise UserError("vocab_size follows from the text; set min_count, or max_words")
     _refuse_unused(parts["train"])
-    run = Run(out)
-    refuse_what_stands_there(run)
-    missing = [path for path in (out, *out.parents) if not path.exists()]
-    with sources.opened(texts) as paths, run.locked(), nothing_left_behind(run, missing):
+    with new_run(out) as run, sources.opened(texts) as paths:
         data: WordsConfig = parts["data"]
         with progress() as advance:
             vocabulary = words.learn(corpus.texts(paths, "counting words", advance), data)
@@ -141,27 +138,13 @@ def begun(
 
 def resumed(folder: Path, assignments: Sequence[str] = ()) -> Training:
     """The training of word vectors that stopped in a run folder, exactly where it stopped."""
-    run = Run(folder)
-    last = run.checkpoint("last")
-    train = config.from_dict(TrainConfig, last.settings["train"])
-    data = config.from_dict(WordsConfig, last.settings["data"])
-    parts = {"model": last.shape, "train": train, "data": data}
-    changed = config.override(parts, assignments)
-    if changed["model"] != parts["model"] or changed["data"] != data:
-        raise UserError(
-            "--resume goes on with the same shape and text; only settings of the training may change"
-        )
-    _refuse_unused(changed["train"])
+    found = reopened(folder, WordsConfig, assignments)
+    run, last = found.run, found.last
+    _refuse_unused(found.train)
     text = corpus.load(run.folder / DATA)
     if text.tokenizer.to_json() != last.tokenizer().to_json():
         raise UserError(f"{run.folder / DATA} holds other words than {last.folder}")
-    model = last.word_vectors()
-    training = _training(run, model, text, changed["train"], data)
-    progress = config.from_dict(Progress, last.settings.get("progress"))
-    if progress.step < changed["train"].steps and changed["train"] != train:
-        progress.outcome, progress.stale = "stopped", 0
-    training.restore(last.training_tensors(), progress)
-    return training
+    return found.go_on(_training(run, last.word_vectors(), text, found.train, found.data))
 
 
 def _refuse_unused(train: TrainConfig) -> None:
