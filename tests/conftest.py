@@ -1,6 +1,7 @@
 """What tests share: a text, a model's smallest settings, a run trained once."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,22 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ) as training:
         fit(training, Silent())
     return training.run.folder
+
+
+@pytest.fixture
+def glassformer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
+    """Run a command line in an empty folder; returns its exit code, output and errors."""
+    from glassformer.__main__ import main
+
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["glassformer", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return (int(ended.value.code or 0), *capsys.readouterr())
+
+    return run
 
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")

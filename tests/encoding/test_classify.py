@@ -1,7 +1,6 @@
 """Labels: read, parted, learned, resumed, told, judged; and the verbs finetune, classify and eval."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from sklearn.metrics import confusion_matrix, f1_score
 
 from conftest import Silent
 from glassformer import UserError
-from glassformer.__main__ import main
 from glassformer.data import labelled as data
 from glassformer.data.labelled import Labelled, parted
 from glassformer.data.tokenizers import ENCODING, CharTokenizer
@@ -61,19 +59,6 @@ def finetuned(folder, out, *settings, stop_at=None):
         steps = Silent()
         fit(training, steps, lambda: stop_at is not None and len(steps.steps) >= stop_at)
     return training, steps
-
-
-@pytest.fixture
-def glassformer(monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def verb(*words):
-        monkeypatch.setattr(sys, "argv", ["glassformer", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return (int(ended.value.code or 0), *capsys.readouterr())
-
-    return verb
 
 
 def test_a_share_of_each_label_is_held_out_and_no_text_is_on_both_sides():

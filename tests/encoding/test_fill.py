@@ -1,13 +1,11 @@
 """Filling masks: what the model says, as text; and the verb."""
 
 import json
-import sys
 
 import pytest
 import torch
 
 from conftest import Silent
-from glassformer.__main__ import main
 from glassformer.data.library import LibraryTokenizer
 from glassformer.data.tokenizers import ENCODING, BPETokenizer, ByteTokenizer, CharTokenizer
 from glassformer.encoding.fill import fill, fill_together
@@ -40,19 +38,6 @@ def run(tmp_path_factory):
     with masked.begun([str(folder / "text.txt")], folder / "run", assignments=said) as training:
         fit(training, Silent())
     return folder / "run"
-
-
-@pytest.fixture
-def glassformer(monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def verb(*words):
-        monkeypatch.setattr(sys, "argv", ["glassformer", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return (int(ended.value.code or 0), *capsys.readouterr())
-
-    return verb
 
 
 def test_probabilities_are_those_of_the_model():

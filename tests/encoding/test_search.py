@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import math
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 import torch
 
 from conftest import TEXT, Silent
-from glassformer.__main__ import main
 from glassformer.data.tokenizers import ENCODING, ByteTokenizer
 from glassformer.encoding.search import cosines, embed, nearest, retrieval
 from glassformer.hub.folder import load, open_folder
@@ -31,19 +29,6 @@ def run(tmp_path_factory):
     with masked.begun([str(folder / "text.txt")], folder / "run", assignments=shape) as training:
         fit(training, Silent())
     return folder / "run"
-
-
-@pytest.fixture
-def glassformer(monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def verb(*words):
-        monkeypatch.setattr(sys, "argv", ["glassformer", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return (int(ended.value.code or 0), *capsys.readouterr())
-
-    return verb
 
 
 def test_a_vector_is_the_mean_and_padding_changes_nothing():

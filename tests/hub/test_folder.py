@@ -14,7 +14,6 @@ import transformers
 from safetensors.torch import load as load_bytes
 from safetensors.torch import load_file, save_file
 
-from glassformer.__main__ import main
 from glassformer.decoding.text import generate
 from glassformer.errors import UserError
 from glassformer.hub.export import import_folder
@@ -48,19 +47,6 @@ def encoder(tmp_path):
     save(bert(), tmp_path / "bert", wordpiece())
     (tmp_path / "bert" / "tokenizer_config.json").write_text(json.dumps(WORDPIECE_ROLES), encoding="utf-8")
     return tmp_path / "bert"
-
-
-@pytest.fixture
-def glassformer(monkeypatch, capsys):
-    """Run a command line; returns its exit code, output and errors."""
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["glassformer", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return (int(ended.value.code or 0), *capsys.readouterr())
-
-    return run
 
 
 def content(folder):

@@ -5,14 +5,12 @@ import json
 import math
 import os
 import signal
-import sys
 
 import pytest
 import torch
 
 from conftest import Silent
 from glassformer import UserError
-from glassformer.__main__ import main
 from glassformer.data import tasks
 from glassformer.decoding.translate import alignment, translate
 from glassformer.models import Seq2Seq
@@ -44,19 +42,6 @@ def run(reversals, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "reverse"
     trained(reversals, folder, "steps=20")
     return folder
-
-
-@pytest.fixture
-def glassformer(monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def verb(*words):
-        monkeypatch.setattr(sys, "argv", ["glassformer", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return (int(ended.value.code or 0), *capsys.readouterr())
-
-    return verb
 
 
 def test_a_run_holds_the_model_that_was_trained(reversals, tmp_path):

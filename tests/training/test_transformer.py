@@ -1,14 +1,12 @@
 """Training a Transformer on pairs: what a recipe sets, stopped and resumed, and the verbs."""
 
 import dataclasses
-import sys
 
 import pytest
 import torch
 
 from conftest import Silent
 from glassformer import UserError
-from glassformer.__main__ import main
 from glassformer.data import tasks
 from glassformer.decoding.translate import translate
 from glassformer.models import Transformer
@@ -117,19 +115,6 @@ def test_presets_grow():
             for shape in TRANSFORMER_PRESETS.values()
         ]
     assert sizes[0] < 2e6 < sizes[1] < 2e7 < sizes[2]
-
-
-@pytest.fixture
-def glassformer(monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def verb(*words):
-        monkeypatch.setattr(sys, "argv", ["glassformer", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return (int(ended.value.code or 0), *capsys.readouterr())
-
-    return verb
 
 
 def test_from_pairs_to_translations(glassformer, reversals, tmp_path):
