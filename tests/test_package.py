@@ -11,7 +11,7 @@ import glassformer
 
 ROOT = Path(glassformer.__file__).parent
 LAYERS = [
-    {"errors", "config", "device", "output", "terminal", "threads"},
+    {"errors", "config", "device", "output", "terminal", "threads", "texts", "axes"},
     {"nn", "sheet"},
     {"models"},
     {"data"},
@@ -19,6 +19,7 @@ LAYERS = [
     {"decoding", "encoding", "hub"},
     {"glass"},
     {"training"},
+    {"claims"},
     {"lessons"},
     {"lab"},
     {"cli", "demo", "__main__"},

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from glassformer.lab.charts import chart, spoken
+from glassformer.axes import spoken
+from glassformer.lab.charts import chart
 from glassformer.lessons.lesson import Chart, Points, Text
 
 MAP = Chart(Text("", ""), "x", Text("", ""), Text("", ""), points=Points("y", "names"))

@@ -10,11 +10,12 @@ from playwright.sync_api import expect
 
 from glassformer.lab.formulas import formula
 from glassformer.lab.pages import index_page, lesson_page, questions
-from glassformer.lab.words import LANGUAGES, say
+from glassformer.lab.words import say
 from glassformer.lab.writer import Writer, edited
 from glassformer.lessons import CHAPTERS, LESSONS
 from glassformer.lessons.lesson import Matrices, Presets, Sentence
 from glassformer.sheet import explain
+from glassformer.texts import LANGUAGES
 
 pytestmark = pytest.mark.slow
 

@@ -2,7 +2,8 @@ import math
 
 import pytest
 
-from glassformer.lab.numbers import number, shade
+from glassformer.lab.shades import shade
+from glassformer.texts import number
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from glassformer import translate
 from glassformer.data.space import WordSpace
 from glassformer.data.words import Words
 from glassformer.glass import translation
-from glassformer.lab.numbers import number
 from glassformer.lab.reading import MOST_CHARACTERS, MOST_TOKENS
 from glassformer.lab.words_run import WORDS
 from glassformer.models import Transformer, TransformerConfig, Word2Vec, Word2VecConfig
+from glassformer.texts import number
 from lab.serving import address, client, save, text
 
 LANGUAGES = pytest.mark.parametrize("language", ["en", "zh"])

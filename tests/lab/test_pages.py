@@ -9,10 +9,11 @@ import pytest
 
 from glassformer.lab.marks import cell_of
 from glassformer.lab.pages import index_page, lesson_page, questions
-from glassformer.lab.words import LANGUAGES, WORDS
+from glassformer.lab.words import WORDS
 from glassformer.lab.writer import Writer, edited
 from glassformer.lessons import CHAPTERS, LESSONS
 from glassformer.lessons.lesson import Matrices, Presets
+from glassformer.texts import LANGUAGES
 from lab.reading import data_of, elements
 
 EVERY = pytest.mark.parametrize("number", range(len(LESSONS)), ids=[x.slug for x in LESSONS])

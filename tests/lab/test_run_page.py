@@ -18,12 +18,11 @@ from glassformer.glass.sections import name as label_of
 from glassformer.glass.trace import trace
 from glassformer.lab import reading
 from glassformer.lab.changes import Change, parsed
-from glassformer.lab.numbers import number
 from glassformer.lab.reading import MOST_CHARACTERS, MOST_TOKENS, SHOWN
 from glassformer.lab.run_page import Ask, of
-from glassformer.lab.words import LANGUAGES
 from glassformer.lab.words_run import WORDS
 from glassformer.models import Llama, LlamaConfig
+from glassformer.texts import LANGUAGES, number
 from lab.reading import elements
 from lab.serving import address, cells, client, save, save_encoder, text
 

@@ -3,6 +3,7 @@
 import click
 
 from .. import __version__
+from .claims import claims
 from .classifying import classify, finetune
 from .encoding import embed, fill, search
 from .folders import export, import_
@@ -27,7 +28,7 @@ def cli() -> None:
     """
 
 
-for verb in (train, generate, translate, eval, look, effect, info, import_, export, demo, lab):
+for verb in (train, generate, translate, eval, look, effect, info, import_, export, demo, lab, claims):
     cli.add_command(verb)
 for verb in (fill, finetune, classify, embed, search):
     cli.add_command(verb)

@@ -11,7 +11,8 @@ from .options import checkpoint_option, device_option
 
 if TYPE_CHECKING:
     from ..glass.effect import Baseline
-    from ..glass.page import Language, Subject
+    from ..glass.page import Subject
+    from ..texts import Language
 
 
 @click.command()

@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import dataclass
 from hashlib import blake2s
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import torch
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -16,6 +16,7 @@ from markupsafe import Markup
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
 from ..models import LanguageModel, Model, RecurrentLM, Translator
+from ..texts import Language
 from . import over_time, proof, sections, translation
 from .check import check
 from .pictures import MAP_SIZE, bits, floats, grey, picture
@@ -32,7 +33,6 @@ PARTS = ("blocks.*.output", *(f"blocks.*.attention.{name}" for name in ("q", "k"
 
 _PART = re.compile(r" \d(–\d)?/\d")  # how labels name a part of a character
 
-Language = Literal["en", "zh"]
 Edge = tuple[int, int]
 
 

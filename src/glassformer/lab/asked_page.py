@@ -13,11 +13,11 @@ from ..data.space import WordSpace
 from ..errors import UserError
 from ..glass import translation
 from ..models import Translator
+from ..texts import Language, number
 from . import pages, reading
-from .numbers import number, shade
 from .run_page import Answer, Ask, Said, path_of, run_page
 from .runs import Opened
-from .words import Language
+from .shades import shade
 from .words_run import Told, look_says, tell
 
 NEAREST = 20  # words in a list

@@ -12,11 +12,11 @@ from markupsafe import Markup
 from pydantic import BaseModel
 
 from ..errors import UserError
+from ..texts import Language
 from . import marks, pages
 from .examples import Example, example
 from .task import FEWEST_CHARACTERS, MOMENTS, MOST_BYTES, PROBE, SIZES, spoken
 from .trainings import Build, Busy, Order, Trainings
-from .words import Language
 from .words_build import WORDS, say
 
 SCRIPTS = ("build",)

@@ -3,7 +3,7 @@
 import random
 from typing import Literal
 
-from .words import Language
+from ..texts import Language
 
 Example = Literal["stories", "manual"]
 

@@ -7,8 +7,9 @@ from tempfile import TemporaryDirectory
 
 from ..errors import UserError
 from ..lessons import CHAPTERS, LESSONS
+from ..texts import LANGUAGES
 from . import pages
-from .words import LANGUAGES, LOCALES, say
+from .words import LOCALES, say
 
 _OURS = "· Glassformer</title>"
 _HEAD = 4096  # bytes of a page that hold its title

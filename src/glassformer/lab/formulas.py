@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from .numbers import number
+from ..texts import number
 
 TERMS = 8  # of a longer sum the largest are shown, and the exact rest
 DECIMALS = 4

@@ -9,7 +9,7 @@ from latex2mathml.converter import convert
 from markupsafe import Markup, escape
 
 from ..lessons.lesson import Cell
-from .numbers import number
+from ..texts import number
 
 _MARK = re.compile(
     r"\$(?P<tex>[^$]+)\$(?P<stop>[,.;:!?)，。；：！？）、”]*)"

@@ -15,8 +15,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ..lessons.lesson import Block, Chapter, Chart, Edits, Lesson, Presets, Question
+from ..texts import LANGUAGES, Language
 from . import flows, marks
-from .words import LANGUAGES, LOCALES, NAMES, WORDS, Language, say
+from .words import LOCALES, NAMES, WORDS, say
 from .writer import Writer
 
 _STATIC = files("glassformer.lab").joinpath("static")

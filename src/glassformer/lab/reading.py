@@ -18,9 +18,10 @@ from ..glass.compare import Comparison, compare
 from ..glass.sections import Attention, Label
 from ..glass.trace import Trace, ids_of, trace
 from ..models import Decoder
+from ..texts import number
 from .changes import Change
-from .numbers import number, shade
 from .runs import Opened
+from .shades import shade
 from .words_run import Told
 
 MOST_CHARACTERS = 10_000

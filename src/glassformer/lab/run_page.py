@@ -19,13 +19,13 @@ from ..glass.pictures import picture
 from ..glass.proof import prove
 from ..glass.report import signed
 from ..models import Bert, Decoder, RecurrentLM
+from ..texts import Language, number
 from . import pages, reading
 from .changes import parsed
-from .numbers import number, shade
 from .pages import Page
 from .reading import Edited, Reading, within
 from .runs import Opened
-from .words import Language
+from .shades import shade
 from .words_run import WORDS, Told, look_says, tell
 
 

@@ -17,13 +17,13 @@ from .. import __version__
 from ..errors import UserError
 from ..lessons import CHAPTERS, LESSONS
 from ..lessons.lesson import Live
+from ..texts import LANGUAGES, Language
 from . import asked_page, building, pages, run_page
 from .guard import LARGEST_BODY, READING, Guard
 from .pages import Page
 from .run_page import Ask
 from .runs import Models, NoRun, listed
 from .trainings import Trainings
-from .words import LANGUAGES, Language
 from .words_run import Told, tell
 
 LOOK_POLICY = (

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..errors import UserError
+from ..texts import Language
 from .task import (
     FEWEST_CHARACTERS,
     GRACE,
@@ -27,7 +28,6 @@ from .task import (
     Size,
     Task,
 )
-from .words import Language
 from .words_build import say
 
 LONGEST_NAME = 40  # characters

@@ -1,11 +1,6 @@
 """The texts of the lab that belong to no lesson, Chinese and English side by side."""
 
-from typing import Literal, get_args
-
-from ..lessons.lesson import Text
-
-Language = Literal["zh", "en"]
-LANGUAGES: tuple[Language, ...] = get_args(Language)
+from ..texts import Language, Text
 
 LOCALES: dict[Language, str] = {"zh": "zh-Hans", "en": "en"}
 NAMES: dict[Language, str] = {"zh": "中文", "en": "English"}
@@ -17,6 +12,19 @@ WORDS: dict[str, Text] = {
         "Sequence models, taken apart, from word vectors to the Transformer. Every number here is "
         "really computed: open any of them, and change any that is given.",
     ),
+    "claims": Text("论断与测量", "The claims, measured"),
+    "claims_lead": Text(
+        "两章讲义里的每条论断，都做成了实验：说的是什么、怎么量、量出来多少、成不成立。结果不一样的，照实写。",
+        "Every claim of the two chapters as an experiment: what is claimed, how it is measured, what came "
+        "out. Where a claim comes out differently, that is what stands here.",
+    ),
+    "claim": Text("论断", "Claim"),
+    "verdict": Text("结论", "Verdict"),
+    "claim_method": Text("怎么量", "How it is measured"),
+    "claim_found": Text("量出来", "What was found"),
+    "claim_reason": Text("为什么", "Why"),
+    "claims_quick": Text("快速运行，用时 {seconds} 秒。", "Quick run, {seconds} s."),
+    "claims_full": Text("完整运行，用时 {seconds} 秒。", "Full run, {seconds} s."),
     "contents": Text("目录", "Contents"),
     "title": Text("课", "Lesson"),
     "insight": Text("一句话", "In one line"),

@@ -1,7 +1,6 @@
 """The texts of the training lab, Chinese and English side by side."""
 
-from ..lessons.lesson import Text
-from .words import Language
+from ..texts import Language, Text
 
 WORDS: dict[str, Text] = {
     "text": Text("训练用的文字", "The text to learn from"),

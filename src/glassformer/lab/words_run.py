@@ -8,8 +8,7 @@ from markupsafe import Markup, escape
 from ..errors import UserError
 from ..glass.words import WORDS as LOOK
 from ..glass.words import Count
-from ..lessons.lesson import Text
-from .words import Language
+from ..texts import Language, Text
 
 WORDS: dict[str, Text] = {
     "runs": Text("打开一个模型", "Open a model"),

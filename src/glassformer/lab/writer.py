@@ -22,11 +22,12 @@ from ..lessons.lesson import (
     Text,
 )
 from ..sheet import explain
+from ..texts import Language, number
 from . import marks
 from .charts import chart
 from .formulas import formula
-from .numbers import number, shade
-from .words import Language, say
+from .shades import shade
+from .words import say
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,10 @@ same with 4 decimals. A blank line begins a new paragraph.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from ..sheet import Sheet
-
-
-class Text(NamedTuple):
-    """One text in the lab's languages."""
-
-    zh: str
-    en: str
-
+from ..texts import Text as Text
 
 Label = Text | str
 """What stands in every language alike is a plain string."""

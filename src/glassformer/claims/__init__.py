@@ -1,0 +1,29 @@
+"""The claims of the two chapters, each measured: question, experiment, judge and figure in one small file."""
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..errors import unknown
+from .claim import Claim
+
+MODULES = {
+    "C7": "c07_variance_of_products",
+}
+"""Where each claim is, in the order in which they are told."""
+
+
+def claim(name: str) -> Claim:
+    """The claim of this name, as "C7". Raises UserError for a name that there is not."""
+    if name.upper() not in MODULES:
+        raise unknown("claim", name, list(MODULES))
+    found: Claim = import_module(f"{__name__}.{MODULES[name.upper()]}").CLAIM
+    return found
+
+
+def measured(name: str) -> dict[str, Any]:
+    """What the full run of a claim measured, as it is kept with the package."""
+    path = Path(__file__).with_name("measured") / f"{name}.json"
+    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return kept

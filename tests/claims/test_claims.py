@@ -1,0 +1,47 @@
+"""Every claim: it can be told in both languages, its judge takes what its experiment gives, and its kept
+measurement is of the full run."""
+
+import pytest
+
+from glassformer.claims import MODULES, claim, measured
+from glassformer.claims.claim import Judgement, Verdict
+from glassformer.claims.figure import svg
+from glassformer.errors import UserError
+from glassformer.texts import LANGUAGES
+
+NAMES = list(MODULES)
+
+
+def test_an_unknown_claim_names_the_nearest():
+    with pytest.raises(UserError, match="C7"):
+        claim("C77")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_kept_measurement_is_of_the_full_run_and_can_be_judged_and_drawn(name):
+    kept = measured(name)
+    judgement = claim(name).judge(kept)
+    assert not kept["quick"]
+    assert judgement.verdict is not Verdict.UNDECIDED
+    figures = claim(name).figures(kept)
+    assert figures
+    for language in LANGUAGES:
+        for figure in figures:
+            assert svg(figure, language).count("<circle") > len(figure.series)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_claim_speaks_both_languages(name):
+    found = claim(name)
+    assert found.name == name
+    judgement = found.judge(measured(name))
+    texts = [found.title, found.statement, found.method, judgement.found]
+    texts += [text for text in (judgement.reason, judgement.within) if text]
+    for text in texts:
+        assert text.en.isascii() or not any("\u4e00" <= c <= "\u9fff" for c in text.en)
+        assert any("\u4e00" <= c <= "\u9fff" for c in text.zh)
+
+
+def test_bounds_are_told_with_the_verdict_that_needs_them():
+    with pytest.raises(AssertionError):
+        Judgement(Verdict.WITHIN, claim("C7").title)
