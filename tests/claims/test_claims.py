@@ -1,15 +1,19 @@
 """Every claim: it can be told in both languages, its judge takes what its experiment gives, and its kept
 measurement is of the full run."""
 
+from pathlib import Path
+
 import pytest
 
 from glassformer.claims import MODULES, claim, measured
+from glassformer.claims.__main__ import main, renewed
 from glassformer.claims.claim import Judgement, Verdict
 from glassformer.claims.figure import svg
 from glassformer.errors import UserError
 from glassformer.texts import LANGUAGES
 
 NAMES = list(MODULES)
+ROOT = Path(__file__).parents[2]
 
 
 def test_an_unknown_claim_names_the_nearest():
@@ -45,3 +49,16 @@ def test_a_claim_speaks_both_languages(name):
 def test_bounds_are_told_with_the_verdict_that_needs_them():
     with pytest.raises(AssertionError):
         Judgement(Verdict.WITHIN, claim("C7").title)
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/claims.md"])
+def test_the_tables_of_verdicts_are_those_of_the_kept_measurements(path):
+    text = (ROOT / path).read_text(encoding="utf-8")
+    assert all(f"| {name} |" in text for name in NAMES)
+    assert renewed(text, found=path.endswith("claims.md")) == text
+
+
+def test_a_file_without_marks_is_refused(tmp_path):
+    (tmp_path / "README.md").write_text("nothing")
+    with pytest.raises(UserError, match="verdicts"):
+        main([str(tmp_path / "README.md")])

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from glassformer.lab import export
-from glassformer.lab.task import MOST_BYTES, PROBE, spoken
+from glassformer.lab.leash import spoken
+from glassformer.lab.task import MOST_BYTES, PROBE
 from glassformer.lab.words_build import WORDS
 from lab.serving import address, client, save
 from test_cli import glassformer

@@ -10,7 +10,7 @@ import click
 from .options import json_option
 
 if TYPE_CHECKING:
-    from ..lab.claims_page import Outcome
+    from ..lab.outcomes import Outcome
 
 
 @click.command()
@@ -40,7 +40,8 @@ def claims(names: tuple[str, ...], quick: bool, out: Path, only_list: bool, as_j
     from ..claims import MODULES, claim
     from ..claims.figure import svg
     from ..claims.run import run
-    from ..lab.claims_page import Outcome, claims_page
+    from ..lab.outcomes import Outcome
+    from ..lab.pages import claims_page
     from ..terminal import language as locale
     from ..terminal import progress
     from ..texts import LANGUAGES

@@ -15,7 +15,8 @@ from ..errors import UserError
 from ..texts import Language
 from . import marks, pages
 from .examples import Example, example
-from .task import FEWEST_CHARACTERS, MOMENTS, MOST_BYTES, PROBE, SIZES, spoken
+from .leash import spoken
+from .task import FEWEST_CHARACTERS, MOMENTS, MOST_BYTES, PROBE, SIZES
 from .trainings import Build, Busy, Order, Trainings
 from .words_build import WORDS, say
 

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ..claims import MODULES
 from ..errors import UserError
 from ..lessons import CHAPTERS, LESSONS
 from ..texts import LANGUAGES
 from . import pages
+from .outcomes import kept
 from .words import LOCALES, say
 
 _OURS = "· Glassformer</title>"
@@ -20,6 +22,7 @@ def files() -> dict[str, str]:
     made = {"index.html": _chooser()}
     for language in LANGUAGES:
         made[f"{language}/index.html"] = pages.index_page(CHAPTERS, language).html
+        made[f"{language}/claims.html"] = pages.claims_page(kept(list(MODULES)), language).html
         for number, lesson in enumerate(LESSONS):
             made[f"{language}/{lesson.slug}.html"] = pages.lesson_page(LESSONS, number, language).html
     return made

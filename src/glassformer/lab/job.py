@@ -1,34 +1,26 @@
-"""One training in a process of its own, for the lab's server: `python -m glassformer.lab.job`.
+"""One training in a process of its own, for the lab's server: `python -m glassformer.lab.job`, on a leash.
 
-The first line of standard input is the task. What happens goes to standard output, one JSON object a line.
-Standard input is also the leash: when it ends, for the server wants a stop or is gone, the training stops
-after its step and is saved, as after a Ctrl-C.
+Let go, the training stops after its step and is saved, as after a Ctrl-C.
 """
 
 import json
-import os
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ..decoding.text import generate
-from ..errors import UserError
 from ..glass.trace import trace
 from ..store.run import replace_text
 from ..training import log, start
 from ..training.interrupt import stop_requested
 from ..training.loop import Outcome, Training, fit
-from .task import MOMENTS_FOLDER, PROBE, SIZES, Task, moments, spoken
+from .leash import Tell, held
+from .task import MOMENTS_FOLDER, PROBE, SIZES, Task, moments
 
 SAMPLE = 120  # tokens
 MEASUREMENTS = 20  # of the validation loss, over the whole training
 DIGITS = 5  # of a weight, which is at most 1
-
-
-class Tell(Protocol):
-    def __call__(self, **what: Any) -> None: ...
 
 
 class Watch:
@@ -108,29 +100,12 @@ def run(task: Task, stop: Callable[[], bool], tell: Tell) -> Outcome:
 
 def main() -> None:
     """Do the task that standard input holds."""
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
-    os.dup2(2, 1)  # what a library prints must not get among the messages
-    gone = threading.Event()
 
-    def tell(**what: Any) -> None:
-        try:
-            print(json.dumps(what), file=out, flush=True)
-        except OSError:  # nobody listens any more
-            gone.set()
-
-    def hold() -> None:
-        while os.read(0, 1024):
-            pass
-        gone.set()
-
-    task = Task(**json.loads(sys.stdin.buffer.readline()))
-    threading.Thread(target=hold, daemon=True).start()
-    try:
+    def work(task: dict[str, Any], gone: threading.Event, tell: Tell) -> None:
         with stop_requested() as asked:
-            tell(outcome=run(task, lambda: gone.is_set() or asked(), tell))
-    except (UserError, OSError) as error:
-        tell(error=spoken(error))
-        raise SystemExit(2) from None
+            tell(outcome=run(Task(**task), lambda: gone.is_set() or asked(), tell))
+
+    held(work)
 
 
 if __name__ == "__main__":

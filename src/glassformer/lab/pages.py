@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from ..lessons.lesson import Block, Chapter, Chart, Edits, Lesson, Presets, Question
 from ..texts import LANGUAGES, Language
 from . import flows, marks
+from .outcomes import Outcome, Teller, kept
 from .words import LOCALES, NAMES, WORDS, say
 from .writer import Writer
 
@@ -35,6 +36,7 @@ LESSON_SCRIPTS = (
     "lesson",
 )
 INDEX_SCRIPTS = ("progress", "index")
+CLAIM_SCRIPTS = ("claims",)
 
 
 @dataclass(frozen=True)
@@ -186,19 +188,22 @@ def lesson_page(
     live_parts: Mapping[str, Markup] | None = None,
     live_scripts: tuple[str, ...] = (),
     live_styles: tuple[str, ...] = (),
+    reruns: bool = False,
 ) -> Page:
-    """The page of `lessons[number]`. `live_parts` are what a server adds, by the name of their block."""
+    """The page of `lessons[number]`. `live_parts` are what a server adds, by the name of their block;
+    `reruns`: whether it measures claims again."""
     lesson = lessons[number]
+    reruns = reruns and bool(lesson.claims)
     page = Writer(lesson, language)
     return render(
         "lesson.html",
         language,
         f"{lesson.slug}.html",
-        scripts=(*LESSON_SCRIPTS, *live_scripts),
+        scripts=(*LESSON_SCRIPTS, *live_scripts, *(CLAIM_SCRIPTS if reruns else ())),
         styles=live_styles,
         sheet=True,
         data=lesson_data(lesson, page),
-        connects=live_parts is not None,
+        connects=live_parts is not None or reruns,
         title=page.plain(lesson.title),
         lesson=lesson,
         page=page,
@@ -206,9 +211,38 @@ def lesson_page(
         variants=page.variants(),
         charts=[block for block in lesson.body if isinstance(block, Chart)],
         live_parts=live_parts,
+        outcomes=kept(lesson.claims),
+        reruns=reruns,
+        told=Teller(language),
         before=lessons[number - 1] if number else None,
         after=lessons[number + 1] if number + 1 < len(lessons) else None,
     )
+
+
+def claims_page(
+    outcomes: Sequence[Outcome], language: Language, *, home: str = "index.html", reruns: bool = False
+) -> Page:
+    """The claims: a table of verdicts, and below it a section for each, called by its name. `reruns`: whether
+    a server is there that measures again."""
+    return render(
+        "claims.html",
+        language,
+        "claims.html",
+        scripts=("progress", *(CLAIM_SCRIPTS if reruns else ())),
+        data={},
+        connects=reruns,
+        home=home,
+        title=say("claims", language),
+        outcomes=outcomes,
+        reruns=reruns,
+        told=Teller(language),
+    )
+
+
+def outcome_part(outcome: Outcome, language: Language) -> Markup:
+    """What a page shows of one measurement."""
+    told = Teller(language)
+    return fragment("claim_found.html", outcome=outcome, told=told, say=told.say)
 
 
 def questions(lesson: Lesson) -> list[Question]:

@@ -14,12 +14,15 @@ from pydantic import BaseModel, Field, model_validator
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from .. import __version__
+from ..claims import MODULES
 from ..errors import UserError
 from ..lessons import CHAPTERS, LESSONS
 from ..lessons.lesson import Live
 from ..texts import LANGUAGES, Language
-from . import asked_page, building, pages, run_page
+from . import asked_page, building, measuring, pages, run_page
 from .guard import LARGEST_BODY, READING, Guard
+from .measuring import Measurements
+from .outcomes import kept
 from .pages import Page
 from .run_page import Ask
 from .runs import Models, NoRun, listed
@@ -82,11 +85,12 @@ def create_app(
     models = Models(runs_dir, device)
     if trains:
         app.include_router(building.router(Trainings(runs_dir)))
+        app.include_router(measuring.router(Measurements()))
 
     @cache
     def lesson(number: int, language: Language) -> Page:
         if not any(isinstance(block, Live) for block in LESSONS[number].body):
-            return pages.lesson_page(LESSONS, number, language)
+            return pages.lesson_page(LESSONS, number, language, reruns=trains)
         return pages.lesson_page(
             LESSONS,
             number,
@@ -94,7 +98,12 @@ def create_app(
             live_parts=building.live_parts(language, trains=trains),
             live_scripts=building.SCRIPTS if trains else (),
             live_styles=building.STYLES,
+            reruns=trains,
         )
+
+    @cache
+    def claims(language: Language) -> Page:
+        return pages.claims_page(kept(list(MODULES)), language, reruns=trains)
 
     @app.get("/", response_class=RedirectResponse, status_code=307)
     def start(request: Request) -> Response:
@@ -116,6 +125,11 @@ def create_app(
     def index(language: Language) -> Response:
         """The contents: the lessons, and the runs that can be opened."""
         return _sent(pages.index_page(CHAPTERS, language, runs=_runs(runs_dir, language)))
+
+    @app.get("/{language}/claims.html", response_class=HTMLResponse)
+    def all_claims(language: Language) -> Response:
+        """The claims, as they were measured."""
+        return _sent(claims(language))
 
     @app.get("/{language}/{slug}.html", response_class=HTMLResponse)
     def lesson_by_slug(language: Language, slug: str) -> Response:

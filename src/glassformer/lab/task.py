@@ -28,13 +28,6 @@ class Task:
     steps: int
 
 
-def spoken(error: Exception) -> str:
-    """What failed, in one line and without a number."""
-    if isinstance(error, OSError) and error.strerror:
-        error = OSError(f"{error.strerror}: {error.filename}" if error.filename else error.strerror)
-    return " ".join(str(error).split())
-
-
 def moments(steps: int) -> list[int]:
     """The steps at which the probe is read: 0, 1, 2, 4, … in about equal ratios, up to and with the last."""
     return sorted({0, *(round(steps ** (k / (MOMENTS - 2))) for k in range(MOMENTS - 1))})

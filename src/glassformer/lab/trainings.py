@@ -1,9 +1,6 @@
 """Trainings for the lab's page: one at a time, each in a process of its own that is held on a leash."""
 
-import contextlib
-import json
 import re
-import subprocess
 import sys
 import tempfile
 import threading
@@ -17,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..errors import UserError
 from ..texts import Language
+from .leash import Leash
 from .task import (
     FEWEST_CHARACTERS,
     GRACE,
@@ -169,7 +167,7 @@ class _Job:
     """One training and its process."""
 
     def __init__(self, text: str, probe: str, out: Path, order: Order, seconds: float, grace: float) -> None:
-        self.out, self._language, self._grace = out, order.language, grace
+        self.out, self._language = out, order.language
         self._build = Build(run=out.name, probe=probe, steps=order.steps)
         self._lock = threading.Lock()
         self._begun = 0.0  # when the first step was done
@@ -178,32 +176,15 @@ class _Job:
         path = Path(self._folder.name, "text.txt")
         path.write_text(text, encoding="utf-8", newline="\n")
         task = Task(str(path), str(out.absolute()), probe, order.size, order.steps)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "glassformer.lab.job"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,  # a Ctrl-C in the server's terminal is for the server, which then lets go
-        )
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # a process that died at once is noticed below
-            self._process.stdin.write(json.dumps(asdict(task)).encode() + b"\n")
-            self._process.stdin.flush()
-        self._timers = [self._timer(seconds, lambda: self.stop("time_up", minutes=round(seconds / 60)))]
-        self._reader = threading.Thread(target=self._follow, daemon=True)
-        self._reader.start()
-
-    def _timer(self, seconds: float, act: Any) -> threading.Timer:
-        timer = threading.Timer(seconds, act)
-        timer.daemon = True
-        timer.start()
-        return timer
+        self._leash = Leash("glassformer.lab.job", asdict(task), self._hear, self._end, self._killed, grace)
+        self._leash.after(seconds, lambda: self.stop("time_up", minutes=round(seconds / 60)))
 
     def snapshot(self) -> Build:
         with self._lock:
             return self._build.model_copy(deep=True)
 
     def wait(self) -> None:
-        self._reader.join()
+        self._leash.wait()
 
     def stop(self, why: str | None = None, **values: object) -> None:
         """Let go of the leash; a process that does not stop for it is ended."""
@@ -212,34 +193,17 @@ class _Job:
                 return
             self._build.state = "stopping"
             self._build.reason = say(why, self._language, **values) if why else None
-            self._timers.append(self._timer(self._grace, self._kill))
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
+        self._leash.let_go()
 
-    def _kill(self) -> None:
+    def _killed(self) -> None:
         with self._lock:
             self._build.reason = say("killed", self._language)
-        self._process.kill()
-
-    def _follow(self) -> None:
-        """Hear what the process tells until it ends."""
-        assert self._process.stdout is not None
-        assert self._process.stdin is not None
-        for line in self._process.stdout:
-            with self._lock, contextlib.suppress(ValueError):  # a line that a kill cut short
-                self._hear(json.loads(line))
-        code = self._process.wait()
-        for timer in self._timers:
-            timer.cancel()
-        with self._lock:
-            self._end(code)
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
-        self._process.stdout.close()
-        self._folder.cleanup()
 
     def _hear(self, told: dict[str, Any]) -> None:
+        with self._lock:
+            self._take(told)
+
+    def _take(self, told: dict[str, Any]) -> None:
         build = self._build
         match told:
             case {"parameters": parameters, "vocabulary": vocabulary, "layers": layers, "heads": heads}:
@@ -268,6 +232,11 @@ class _Job:
         build.step, build.tokens_per_second = step, round(smooth, 1)
 
     def _end(self, code: int) -> None:
+        with self._lock:
+            self._conclude(code)
+        self._folder.cleanup()
+
+    def _conclude(self, code: int) -> None:
         build = self._build
         build.seconds_left = None
         match self._result:

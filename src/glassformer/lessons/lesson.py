@@ -254,7 +254,8 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Lesson:
-    """One page. `axes` name the labels of rows and columns. `insight` is its line in the index."""
+    """One page. `axes` name the labels of rows and columns. `insight` is its line in the index, `claims` are
+    those that it makes, by their names."""
 
     slug: str
     title: Text
@@ -267,6 +268,7 @@ class Lesson:
     boundary: Text
     transfer: Transfer
     axes: Mapping[str, tuple[Label, ...]] = field(default_factory=dict)
+    claims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -476,4 +476,5 @@ LESSON = Lesson(
             "above 1 instead, often a learned one.",
         ),
     ),
+    claims=("C7",),
 )

@@ -1,14 +1,15 @@
-"""The page of the claims: what each says, what was measured, and its figures."""
+"""What was measured for a claim, and how a page tells it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from ..claims import claim, measured
 from ..claims.claim import Claim, Judgement, Measured
 from ..claims.figure import Figure, drawing
 from ..texts import Language, Text
-from . import marks, pages
+from . import marks
 from .words import say
 
 
@@ -34,6 +35,9 @@ class Teller:
 
     language: Language
 
+    def say(self, key: str, **values: object) -> str:
+        return say(key, self.language, **values)
+
     def line(self, text: Text) -> Markup:
         return marks.line(getattr(text, self.language), {})
 
@@ -46,19 +50,9 @@ class Teller:
     def took(self, measured: Measured) -> str:
         """How it was measured: quickly or in full, in how many seconds."""
         key = "claims_quick" if measured["quick"] else "claims_full"
-        return say(key, self.language, seconds=f"{measured['seconds']:,.0f}")
+        return self.say(key, seconds=f"{measured['seconds']:,.0f}")
 
 
-def claims_page(outcomes: Sequence[Outcome], language: Language, *, home: str = "index.html") -> pages.Page:
-    """A table of verdicts, and below it a section for each claim, called by its name."""
-    return pages.render(
-        "claims.html",
-        language,
-        "claims.html",
-        scripts=("progress",),
-        data={},
-        home=home,
-        title=say("claims", language),
-        outcomes=outcomes,
-        told=Teller(language),
-    )
+def kept(names: Sequence[str]) -> list[Outcome]:
+    """These claims as their full runs found them."""
+    return [Outcome(claim(name), measured(name)) for name in names]

@@ -1,0 +1,75 @@
+"""Quick runs of claims from the lab: started, followed, stopped and gone on with."""
+
+import time
+
+import pytest
+from starlette.testclient import TestClient
+
+from glassformer.claims import MODULES
+from glassformer.lab.measuring import Measurements
+from glassformer.lab.server import create_app
+from glassformer.lessons import LESSONS
+
+BASE = "http://127.0.0.1:8000"
+
+
+@pytest.fixture
+def lab(tmp_path):
+    app = create_app(tmp_path, trains=True)
+    with TestClient(app, base_url=BASE) as client:
+        yield client
+
+
+def until(what, seconds=60.0):
+    """Wait until `what()` is true."""
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_every_claim_belongs_to_a_lesson():
+    assert {name for lesson in LESSONS for name in lesson.claims} == set(MODULES)
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_pages_offer_a_run_only_where_a_server_does_it(lab, tmp_path, language):
+    silent = TestClient(create_app(tmp_path), base_url=BASE)
+    for path in ("claims.html", "scale.html"):
+        assert 'class="rerun"' in lab.get(f"/{language}/{path}").text
+        told = silent.get(f"/{language}/{path}").text
+        assert 'id="C7"' in told
+        assert 'class="rerun"' not in told
+
+
+def test_a_claim_is_measured_and_shown(lab):
+    assert lab.get("/api/claims").json() is None
+    assert lab.get("/api/claims/C7").status_code == 404
+    assert lab.post("/api/claims/C7").json()["state"] == "measuring"
+    assert lab.post("/api/claims/C7").status_code == 409
+    until(lambda: lab.get("/api/claims").json()["state"] == "finished")
+    state = lab.get("/api/claims").json()
+    assert 0 < state["done"] == state["total"]
+    assert "Quick run" in lab.get("/api/claims/c7").json()["html"]
+    assert "快速运行" in lab.get("/api/claims/C7?language=zh").json()["html"]
+
+
+def test_an_unknown_claim_is_refused_in_one_line(lab):
+    for answer in (lab.post("/api/claims/C99"), lab.get("/api/claims/%3Cb%3E")):
+        assert answer.status_code == 404
+        assert "\n" not in answer.json()["detail"]
+
+
+def test_a_run_that_was_stopped_is_no_result_and_can_be_asked_for_again():
+    measurements = Measurements()
+    assert measurements.stop() is None
+    measurements.start("C7")
+    assert measurements.stop().state == "stopping"
+    assert measurements.start("C7") is None
+    until(lambda: not measurements.now().going)
+    assert measurements.now().state == "stopped"
+    assert measurements.outcome("C7") is None
+    assert measurements.start("C7").state == "measuring"
+    until(lambda: not measurements.now().going)
+    assert measurements.outcome("C7").measured["quick"]
+    measurements.close()
