@@ -117,7 +117,7 @@ def test_stopping_keeps_what_was_learned(client, tmp_path):
 def test_a_process_that_is_killed_has_failed(client, trainings):
     client.post("/api/build", json={**ORDER, "steps": MOST_STEPS})
     until(client, lambda state: state["step"] >= 1)
-    os.kill(trainings._job._process.pid, signal.SIGKILL)
+    os.kill(trainings._job._leash._process.pid, signal.SIGKILL)
     state = until(client, over)
     assert state["state"] == "failed"
     assert state["reason"] == WORDS["died"].en.format(code=-9)
@@ -131,7 +131,7 @@ def test_it_ends_with_the_server(trainings, tmp_path):
         client.post("/api/build", json={**ORDER, "steps": MOST_STEPS})
         until(client, lambda state: state["step"] >= 1)
     assert trainings.now().state == "stopped"
-    assert trainings._job._process.returncode == 0
+    assert trainings._job._leash._process.returncode == 0
     assert Run(tmp_path / "runs" / "build").checkpoint("last").step == trainings.now().step
 
 

@@ -1,0 +1,103 @@
+"""The claims in a browser: their page, and a quick run from a lesson; in two languages, light and dark."""
+
+import threading
+import time
+
+import pytest
+import uvicorn
+from axe_playwright_python.sync_playwright import Axe
+
+from glassformer.lab.server import create_app
+from glassformer.lab.words import say
+
+pytestmark = pytest.mark.slow
+
+LANGUAGES = pytest.mark.parametrize("language", ["zh", "en"])
+MEASURED = 60_000  # milliseconds: a process that loads torch on a busy machine
+
+
+@pytest.fixture
+def served(tmp_path):
+    """The address of a lab that measures."""
+    config = uvicorn.Config(None, port=0, log_level="error")
+    server = uvicorn.Server(config)
+    socket = config.bind_socket()
+    port = socket.getsockname()[1]
+    config.app = create_app(tmp_path, port=port, trains=True)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]})
+    thread.start()
+    while not server.started:
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture
+def opened(chromium, served):
+    """Opens a page; at the end, nothing may have been complained of."""
+    heard, contexts = [], []
+
+    def opens(path, **options):
+        contexts.append(chromium.new_context(**options))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: heard.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: heard.append(f"error: {error}"))
+        page.goto(f"{served}/{path}")
+        return page
+
+    yield opens
+    for context in contexts:
+        context.close()
+    assert heard == []
+
+
+@LANGUAGES
+def test_a_claim_is_measured_from_its_lesson(opened, language):
+    page = opened(f"{language}/scale.html")
+    claim = page.locator("#C7")
+    claim.get_by_role("button", name=say("claims_rerun", language)).click()
+    page.wait_for_selector("#C7 .result figure", timeout=MEASURED)
+    assert claim.locator("output").inner_text() == say("claims_finished", language)
+    assert claim.locator("progress").is_hidden()
+    assert claim.locator(".result .dot").count() > 10
+
+
+def test_a_quick_run_is_stopped_and_goes_on(opened):
+    page = opened("en/claims.html")
+    claim = page.locator("#C7")
+    claim.get_by_role("button", name=say("claims_rerun", "en")).click()
+    claim.get_by_role("button", name=say("claims_stop", "en")).click()
+    stopped = say("claims_stopped", "en")
+    page.wait_for_function(f"document.querySelector('#C7 output').textContent == '{stopped}'")
+    claim.get_by_role("button", name=say("claims_rerun", "en")).click()
+    page.wait_for_selector("#C7 .result figure", timeout=MEASURED)
+
+
+def test_a_run_that_goes_on_is_found_again_when_the_page_is_opened_anew(opened):
+    page = opened("en/scale.html")
+    page.locator("#C7").get_by_role("button", name=say("claims_rerun", "en")).click()
+    page.wait_for_selector("#C7 progress:not([hidden])")
+    page.reload()
+    page.wait_for_selector("#C7 .result figure", timeout=MEASURED)
+
+
+@pytest.mark.parametrize(("language", "scheme"), [("zh", "light"), ("en", "dark")])
+def test_nothing_serious_for_axe(opened, language, scheme):
+    page = opened(f"{language}/claims.html", color_scheme=scheme)
+    for details in page.query_selector_all("details"):
+        details.evaluate("d => d.open = true")
+    found = Axe().run(page).response["violations"]
+    serious = [v for v in found if v["impact"] in ("serious", "critical")]
+    assert serious == [], [(v["id"], v["nodes"][0]["html"][:200]) for v in serious]
+
+
+def test_a_narrow_page_does_not_scroll_sideways(opened):
+    page = opened("zh/claims.html", viewport={"width": 360, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_without_scripts_everything_stands_there_but_the_button(opened):
+    page = opened("en/claims.html", java_script_enabled=False)
+    assert page.locator("#C7 .dot").count() > 10
+    assert page.locator(".rerun").first.is_hidden()
