@@ -89,7 +89,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
                     [s.high for s in spread],
                     joined=False,
                 ),
-                Series(Text("d_k", "d_k"), widths, widths),
+                Series(Text("d_k", "d_k"), widths, widths, dots=False),
                 Series(
                     Text("刚初始化的 GPT", "a fresh GPT"),
                     measured["fresh_widths"],

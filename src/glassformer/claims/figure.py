@@ -14,7 +14,8 @@ LINE_HEIGHT = 20  # of the legend and the titles in a file of its own
 
 @dataclass(frozen=True)
 class Series:
-    """Points with intervals `low` to `high` around them where these are known; `joined` by a line."""
+    """Points with intervals `low` to `high` around them where these are known; `joined` by a line. What is a
+    formula and not measured is drawn without `dots`."""
 
     label: Text
     x: Sequence[float]
@@ -22,6 +23,7 @@ class Series:
     low: Sequence[float] = ()
     high: Sequence[float] = ()
     joined: bool = True
+    dots: bool = True
 
 
 @dataclass(frozen=True)
@@ -51,22 +53,25 @@ def drawing(figure: Figure, language: Language) -> Markup:
     axes = Axes(across, Axis.around(ys, figure.log_y))
     named = {float(i): str(escape(getattr(name, language))) for i, name in enumerate(figure.x_names)}
     parts = axes.grid(named)
+    points = []  # above all lines
     for n, series in enumerate(figure.series):
         # Nothing is drawn for a point that has no place, and no line across it.
+        places = [axes.place(x, y) for x, y in zip(series.x, series.y, strict=True)]
         if series.joined:
-            placed = [at for x, y in zip(series.x, series.y, strict=True) if (at := axes.place(x, y))]
-            path = " ".join(f"{x:.1f},{y:.1f}" for x, y in placed)
+            path = " ".join(f"{at[0]:.1f},{at[1]:.1f}" for at in places if at)
             parts.append(f'<polyline class="line{n}" points="{path}"/>')
         for x, low, high in zip(series.x, series.low, series.high, strict=bool(series.low)):
             if (bottom := axes.place(x, low)) and (top := axes.place(x, high)):
-                parts.append(
+                points.append(
                     f'<line class="interval line{n}" x1="{top[0]:.1f}" x2="{top[0]:.1f}" '
                     f'y1="{top[1]:.1f}" y2="{bottom[1]:.1f}"/>'
                 )
-        for x, y in zip(series.x, series.y, strict=True):
-            if at := axes.place(x, y):
-                parts.append(f'<circle class="dot line{n}" cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="3.5"/>')
-    return Markup("".join(parts))
+        points += [
+            f'<circle class="dot line{n}" cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="3.5"/>'
+            for at in places
+            if at and series.dots
+        ]
+    return Markup("".join([*parts, *points]))
 
 
 def svg(figure: Figure, language: Language) -> str:

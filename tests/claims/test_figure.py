@@ -1,0 +1,49 @@
+"""Figures: points where they belong, in both languages, and nothing invented where there is no number."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from glassformer.claims.figure import Figure, Series, drawing, svg
+from glassformer.texts import Text
+
+LABEL = Text("<标签>", "<label>")
+
+
+def figure(*series, **settings):
+    return Figure(LABEL, LABEL, LABEL, series, **settings)
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_a_file_is_whole_xml_and_text_is_text(language):
+    drawn = ET.fromstring(svg(figure(Series(LABEL, [1, 2], [3, 4])), language))
+    texts = [element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts.count(getattr(LABEL, language)) == 2  # title and legend
+
+
+def test_points_stand_at_their_place_with_their_intervals():
+    drawn = drawing(figure(Series(LABEL, [0, 1], [0.0, 4.0], [0.0, 2.0], [1.0, 4.0])), "en")
+    assert 'cx="64.0" cy="266.0"' in drawn
+    assert 'cx="624.0" cy="14.0"' in drawn
+    assert 'class="interval line0" x1="624.0" x2="624.0" y1="14.0" y2="140.0"' in drawn
+
+
+def test_what_cannot_be_placed_is_left_out():
+    drawn = drawing(figure(Series(LABEL, [1, 10, 100], [1.0, 0.0, 10.0]), log_x=True, log_y=True), "en")
+    assert drawn.count("<circle") == 2
+
+
+def test_formulas_are_lines_without_dots():
+    assert "<circle" not in drawing(figure(Series(LABEL, [1, 2], [3, 4], dots=False)), "en")
+
+
+def test_names_take_the_place_of_numbers():
+    names = (Text("甲", "first"), Text("乙", "second"))
+    drawn = drawing(figure(Series(LABEL, [0, 1], [3, 4]), x_names=names), "zh")
+    assert re.findall(r'class="x"[^>]*>([^<]*)<', drawn) == ["甲", "乙"]
+
+
+def test_more_series_than_colours_are_refused():
+    with pytest.raises(AssertionError):
+        figure(*[Series(LABEL, [1], [1])] * 7)
