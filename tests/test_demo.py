@@ -14,7 +14,7 @@ MANUAL = "The following statement names a value.\nThe value of the expression is
 def test_the_whole_path_and_on_from_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(demo, "_manual", lambda: MANUAL)
+    monkeypatch.setattr(demo.manual, "text", lambda: MANUAL)
     out = tmp_path / "demo"
     demo.demonstrate(out, 2)
     shown = capsys.readouterr()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from .data import corpus
+from .data import corpus, manual
 from .decoding.text import generate
 from .errors import UserError
 from .glass.page import look
@@ -24,7 +24,7 @@ def demonstrate(out: Path, steps: int | None = None) -> None:
     on to `steps`. Raises UserError for a run of another text."""
     with tempfile.TemporaryDirectory(prefix="glassformer-") as folder:
         text = Path(folder) / "topics.txt"
-        text.write_text(_manual(), encoding="utf-8", newline="\n")
+        text.write_text(manual.text(), encoding="utf-8", newline="\n")
         if Run(out).exists():
             _require_same(text, out)
             resume(out, **({} if steps is None else {"steps": steps}))
@@ -45,9 +45,3 @@ def demonstrate(out: Path, steps: int | None = None) -> None:
 def _require_same(text: Path, out: Path) -> None:
     if corpus.load(out / DATA).meta.n_bytes != text.stat().st_size:
         raise UserError(f"{out} holds a run of another text; choose another --out")
-
-
-def _manual() -> str:
-    from pydoc_data.topics import topics
-
-    return "\n\n".join(str(text) for text in topics.values())

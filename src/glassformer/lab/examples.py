@@ -3,6 +3,7 @@
 import random
 from typing import Literal
 
+from ..data import manual
 from ..texts import Language
 
 Example = Literal["stories", "manual"]
@@ -35,11 +36,7 @@ _PROBES: dict[Language, str] = {
 def example(which: Example, language: Language) -> tuple[str, str]:
     """A text, the same each time, and a sentence of its kind to watch."""
     if which == "manual":
-        from pydoc_data.topics import topics
-
-        return "\n\n".join(map(str, topics.values()))[
-            :MANUAL_CHARACTERS
-        ], "The value of the expression is used."
+        return manual.text()[:MANUAL_CHARACTERS], "The value of the expression is used."
     return "\n".join(_stories(language)) + "\n", _PROBES[language]
 
 

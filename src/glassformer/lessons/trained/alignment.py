@@ -12,7 +12,8 @@ from ...data import tasks
 from ...data.parallel import Pair, Pairs, sources_of
 from ...data.tokenizers import Tokenizer
 from ...decoding.translate import alignment, translate
-from .training import rounded, translator
+from ...training.quiet import translator
+from .rounding import rounded
 
 SEED, HELD_OUT = 1, 0.2
 COMMON = (

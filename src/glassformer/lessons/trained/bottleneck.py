@@ -7,7 +7,8 @@ from typing import Any
 import torch
 
 from ...decoding.translate import translate
-from .training import rounded, translator
+from ...training.quiet import translator
+from .rounding import rounded
 
 LETTERS, LONGEST, PAIRS, SEED = "abcdefgh", 12, 20_000, 1
 LENGTHS, EACH = range(4, LONGEST + 1), 200

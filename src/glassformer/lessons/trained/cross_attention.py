@@ -8,8 +8,9 @@ import torch
 from ...data.tokenizers import Tokenizer
 from ...decoding.translate import translate
 from ...glass import Recorder
+from ...training.quiet import translator
 from .alignment import HELD_OUT, SEED, SENSES, chances, held_out, sentences
-from .training import rounded, translator
+from .rounding import rounded
 
 SETTINGS = (
     *("tokenizer=words", "d_model=16", "n_heads=1", "n_layers=1", "d_inner=32", "context=24"),

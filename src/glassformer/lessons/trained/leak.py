@@ -25,10 +25,11 @@ from ...store.run import Run
 from ...training import runtime
 from ...training.log import LOG
 from ...training.loop import Training
+from ...training.quiet import trained
 from ...training.settings import TrainConfig
 from ...training.task import Forward, NextToken, next_token_loss
 from . import vectors
-from .training import rounded, trained
+from .rounding import rounded
 
 SEED, HELD_OUT = 1, 0.1
 SIGN = (".", "。")

@@ -11,7 +11,8 @@ import numpy as np
 
 from ...store.vectors import word_vectors
 from ...training import vectors
-from .training import rounded, trained
+from ...training.quiet import trained
+from .rounding import rounded
 
 SENTENCES, SEED = 20_000, 1
 SETTINGS = (
