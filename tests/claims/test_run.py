@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from glassformer.claims import claim
+from glassformer.claims.claim import Work
 from glassformer.claims.run import reread, run
 from glassformer.errors import UserError
 
@@ -62,3 +63,13 @@ def test_what_is_no_measurement_is_refused(content, tmp_path):
 def test_a_damaged_partial_file_is_no_obstacle(tmp_path):
     (tmp_path / "C7.partial.json").write_text(json.dumps({"terms": 3}))
     assert run(counting([]), tmp_path, quick=True)["quick"]
+
+
+def test_a_table_is_made_of_parts_and_told_by_row():
+    asked = []
+    work = Work(True, {"of ('a', 1)": 7}, advance=lambda done, total: asked.append((done, total)))
+    assert work.table("ab", range(2), lambda row, column: f"{row}{column}") == {
+        "a": ["a0", 7],
+        "b": ["b0", "b1"],
+    }
+    assert asked == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]

@@ -151,3 +151,14 @@ def test_another_file_is_one_line(tmp_path: Path, content: str, fault: str) -> N
     path.write_text(content, encoding="utf-8")
     with pytest.raises(UserError, match=fault):
         measure(ROYAL, path)
+
+
+def test_without_the_offset_the_answer_is_the_word_nearest_to_c() -> None:
+    ours, theirs = random_space()
+    questions = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+    expected = []
+    for question in questions:
+        near = [ours.place(word) for word, _ in theirs.most_similar(f"w{question[2]}", topn=3)]
+        expected.append(next(place for place in near if place not in question))
+    assert ours.answers(questions, offset=False).tolist() == expected
+    assert ours.answers(questions).tolist() != expected

@@ -1,8 +1,9 @@
 """What a claim is made of, and how its verdict is told."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ..texts import Language, Text
@@ -13,6 +14,8 @@ Measured = dict[str, Any]
 
 Made = TypeVar("Made")
 Key = TypeVar("Key", bound=Hashable)
+Row = TypeVar("Row", bound=Hashable)
+Column = TypeVar("Column", bound=Hashable)
 
 
 class Verdict(Enum):
@@ -49,7 +52,8 @@ class Work:
     """What an experiment works with: whether it must be quick, and a place for what is done already.
 
     `kept` are the results of parts, by what was asked; `keep` is told after each that is new; `advance` hears
-    how many parts are done, of how many."""
+    how many parts are done, of how many. `published` are word vectors and a list of analogies to ask them, if
+    somebody gave such files."""
 
     def __init__(
         self,
@@ -57,7 +61,9 @@ class Work:
         kept: dict[str, Any] | None = None,
         keep: Callable[[dict[str, Any]], None] = lambda kept: None,
         advance: Callable[[int, int], None] = lambda done, total: None,
+        published: tuple[Path, Path] | None = None,
     ) -> None:
+        self.published = published
         self.quick, self._kept, self._keep, self._advance = quick, kept or {}, keep, advance
         self._done = self._total = 0
 
@@ -81,6 +87,14 @@ class Work:
             self._done += 1
         self._advance(self._done, self._total)
         return made
+
+    def table(
+        self, rows: Collection[Row], columns: Collection[Column], make: Callable[[Row, Column], Any]
+    ) -> dict[str, list[Any]]:
+        """make(row, column) for all of both, each a part: by row, what it gave for the columns, in order."""
+        keys = [(row, column) for row in rows for column in columns]
+        made = iter(self.parts("of", keys, lambda key: make(*key)))
+        return {str(row): [next(made) for _ in columns] for row in rows}
 
 
 @dataclass(frozen=True)

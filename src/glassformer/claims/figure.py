@@ -1,5 +1,6 @@
 """Figures of claims: what they show, and the same as SVG."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -7,6 +8,7 @@ from markupsafe import Markup, escape
 
 from ..axes import HEIGHT, WIDTH, Axes, Axis
 from ..texts import Language, Text
+from .statistics import mean
 
 MOST_SERIES = 6
 LINE_HEIGHT = 20  # of the legend and the titles in a file of its own
@@ -24,6 +26,20 @@ class Series:
     high: Sequence[float] = ()
     joined: bool = True
     dots: bool = True
+
+
+def averaged(
+    label: Text,
+    x: Sequence[float],
+    values: Sequence[Sequence[float]],
+    *,
+    most: float = math.inf,
+    joined: bool = True,
+) -> Series:
+    """At every x the mean of some values, one for each seed, with its interval as far as `most`."""
+    found = [mean(of_seeds) for of_seeds in values]
+    high = [min(m.high, most) for m in found]
+    return Series(label, x, [m.mean for m in found], [m.low for m in found], high, joined)
 
 
 @dataclass(frozen=True)

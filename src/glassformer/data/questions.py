@@ -58,6 +58,24 @@ def accuracy(section: Section) -> float | None:
 
 def measure(space: WordSpace, path: Path) -> Similarity | Analogies:
     """Measure vectors with a file of either kind. Raises UserError for a file that is neither."""
+    lines = _lines(path)
+    if lines[0][1].startswith(":"):
+        return _analogies(space, path, lines)
+    return _similarity(space, path, lines)
+
+
+def known_analogies(space: WordSpace, path: Path) -> tuple[NDArray[np.int64], int]:
+    """The places (q, 4) of the words of those analogies of a file that are known, and how many there are in
+    all. Raises UserError for another file."""
+    lines = _lines(path)
+    if not lines[0][1].startswith(":"):
+        raise UserError(f"{path} holds no analogies: those begin with a section, ': name'")
+    found = _asked(space, path, lines)
+    return found.places_q4, sum(found.questions)
+
+
+def _lines(path: Path) -> list[tuple[int, str]]:
+    """The lines that say something, with their numbers."""
     lines = [
         (number, line.strip())
         for number, line in enumerate(read_text(path, LIMIT).lstrip("\ufeff").splitlines(), 1)
@@ -65,9 +83,7 @@ def measure(space: WordSpace, path: Path) -> Similarity | Analogies:
     ]
     if not lines:
         raise UserError(f"{path} holds no questions")
-    if lines[0][1].startswith(":"):
-        return _analogies(space, path, lines)
-    return _similarity(space, path, lines)
+    return lines
 
 
 def _similarity(space: WordSpace, path: Path, lines: list[tuple[int, str]]) -> Similarity:
@@ -101,7 +117,19 @@ def _number(text: str) -> float | None:
     return number if np.isfinite(number) else None
 
 
-def _analogies(space: WordSpace, path: Path, lines: list[tuple[int, str]]) -> Analogies:
+@dataclass(frozen=True)
+class _Asked:
+    """Analogies: sections and how many questions each has; of those whose words are all known, the section
+    (q,) and the places (q, 4)."""
+
+    names: list[str]
+    questions: list[int]
+    section_q: NDArray[np.int64]
+    places_q4: NDArray[np.int64]
+    unknown: list[str]
+
+
+def _asked(space: WordSpace, path: Path, lines: list[tuple[int, str]]) -> _Asked:
     names: list[str] = []
     asked: list[int] = []
     known: list[tuple[int, list[int]]] = []
@@ -120,14 +148,19 @@ def _analogies(space: WordSpace, path: Path, lines: list[tuple[int, str]]) -> An
         found = [place for place in places if place is not None]
         if len(found) == 4:
             known.append((len(names) - 1, found))
-    questions = np.array([places for _, places in known], np.int64).reshape(-1, 4)
-    right = space.answers(questions[:, :3]) == questions[:, 3]
-    section = np.array([which for which, _ in known], np.int64)
+    section_q = np.array([which for which, _ in known], np.int64)
+    places_q4 = np.array([places for _, places in known], np.int64).reshape(-1, 4)
+    return _Asked(names, asked, section_q, places_q4, list(unknown))
+
+
+def _analogies(space: WordSpace, path: Path, lines: list[tuple[int, str]]) -> Analogies:
+    asked = _asked(space, path, lines)
+    right = space.answers(asked.places_q4[:, :3]) == asked.places_q4[:, 3]
     made = [
-        Section(name, int(right[section == i].sum()), int((section == i).sum()), asked[i])
-        for i, name in enumerate(names)
+        Section(name, int(right[asked.section_q == i].sum()), int((asked.section_q == i).sum()), questions)
+        for i, (name, questions) in enumerate(zip(asked.names, asked.questions, strict=True))
     ]
-    return Analogies(made, list(unknown))
+    return Analogies(made, asked.unknown)
 
 
 def spearman(a: Sequence[float], b: Sequence[float]) -> float | None:

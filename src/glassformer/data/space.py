@@ -56,14 +56,15 @@ class WordSpace:
     def similarity(self, a: int, b: int) -> float:
         return float(self.directions_nd[a] @ self.directions_nd[b])
 
-    def answers(self, questions_q3: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The best answer (q,) to each question (a, b, c), the three words themselves left out."""
+    def answers(self, questions_q3: NDArray[np.int64], *, offset: bool = True) -> NDArray[np.int64]:
+        """The best answer (q,) to each question (a, b, c), the three words themselves left out; without the
+        `offset` b - a the word nearest to c, to compare with."""
         found = np.empty(len(questions_q3), np.int64)
         rows = max(1, (1 << 25) // max(1, len(self.words)))
         for i in range(0, len(questions_q3), rows):
             part_q3 = questions_q3[i : i + rows]
             a_qd, b_qd, c_qd = (self.directions_nd[part_q3[:, j]] for j in range(3))
-            cosines_qn = (b_qd - a_qd + c_qd) @ self.directions_nd.T
+            cosines_qn = (b_qd - a_qd + c_qd if offset else c_qd) @ self.directions_nd.T
             np.put_along_axis(cosines_qn, part_q3, -np.inf, axis=1)
             found[i : i + rows] = cosines_qn.argmax(1)
         return found
