@@ -9,7 +9,11 @@ from ..errors import unknown
 from .claim import Claim
 
 MODULES = {
+    "C1": "c01_meaning",
+    "C4": "c04_bottleneck",
+    "C5": "c05_alignment",
     "C7": "c07_variance_of_products",
+    "C21": "c21_robust_heads",
 }
 """Where each claim is, in the order in which they are told."""
 

@@ -16,7 +16,12 @@ DIGITS = 8  # of a number that is kept
 
 
 def run(
-    claim: Claim, folder: Path, *, quick: bool, advance: Callable[[int, int], None] = lambda done, total: None
+    claim: Claim,
+    folder: Path,
+    *,
+    quick: bool,
+    published: tuple[Path, Path] | None = None,
+    advance: Callable[[int, int], None] = lambda done, total: None,
 ) -> Measured:
     """Measure a claim and keep what was found as folder/NAME.json. What a run that was stopped had done is
     taken from folder/NAME.partial.json, if it was as quick and of the same version."""
@@ -29,7 +34,7 @@ def run(
     before = _read(partial)
     kept = before["parts"] if before.get("terms") == terms else {}
     started = time.perf_counter()
-    found = claim.measure(Work(quick, kept, keep, advance))
+    found = claim.measure(Work(quick, kept, keep, advance, published))
     seconds = time.perf_counter() - started
     measured = json.loads(json.dumps(_rounded({**terms, "seconds": seconds, **found}), allow_nan=False))
     output.write_text(folder / f"{claim.name}.json", written(measured))

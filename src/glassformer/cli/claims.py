@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import UserError
 from .options import json_option
 
 if TYPE_CHECKING:
@@ -24,9 +25,23 @@ if TYPE_CHECKING:
     show_default=True,
     help="The folder of measurements, figures and the report.",
 )
+@click.option(
+    "--published",
+    nargs=2,
+    metavar="VECTORS QUESTIONS",
+    type=click.Path(path_type=Path),
+    help="For C1: word vectors that others made, and a list of analogies to ask them.",
+)
 @click.option("--list", "only_list", is_flag=True, help="Tell the claims and measure nothing.")
 @json_option
-def claims(names: tuple[str, ...], quick: bool, out: Path, only_list: bool, as_json: bool) -> None:
+def claims(
+    names: tuple[str, ...],
+    quick: bool,
+    out: Path,
+    published: tuple[Path, Path] | None,
+    only_list: bool,
+    as_json: bool,
+) -> None:
     """Measure the claims of the two chapters (C1, C2 ...), all or those named, and tell how each comes out.
 
     A claim holds, holds within bounds, does not hold at this scale, or is not decided by the quick run. Each
@@ -35,6 +50,7 @@ def claims(names: tuple[str, ...], quick: bool, out: Path, only_list: bool, as_j
     \b
       glassformer claims --quick
       glassformer claims C7 C12 -o measured
+      glassformer claims C1 --published glove.6B.100d.txt questions-words.txt
     """
     from .. import output
     from ..claims import MODULES, claim
@@ -47,6 +63,8 @@ def claims(names: tuple[str, ...], quick: bool, out: Path, only_list: bool, as_j
     from ..texts import LANGUAGES
 
     chosen = [claim(name) for name in dict.fromkeys(name.upper() for name in names or MODULES)]
+    if published and "C1" not in (each.name for each in chosen):
+        raise UserError("--published is for C1, which is not among the claims to measure")
     spoken = locale()
     if only_list:
         for each in chosen:
@@ -56,7 +74,7 @@ def claims(names: tuple[str, ...], quick: bool, out: Path, only_list: bool, as_j
     outcomes = []
     with progress() as advance:
         for each in chosen:
-            measured = run(each, out, quick=quick, advance=partial(advance, each.name))
+            measured = run(each, out, quick=quick, published=published, advance=partial(advance, each.name))
             outcome = Outcome(each, measured)
             outcomes.append(outcome)
             for language in LANGUAGES:

@@ -572,4 +572,5 @@ LESSON = Lesson(
             "The next lesson begins with the smallest attention of that kind: one query, two values.",
         ),
     ),
+    claims=("C5",),
 )

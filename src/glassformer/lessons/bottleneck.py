@@ -476,4 +476,5 @@ LESSON = Lesson(
             "does not fit.",
         ),
     ),
+    claims=("C4",),
 )

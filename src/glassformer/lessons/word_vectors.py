@@ -560,4 +560,5 @@ LESSON = Lesson(
             "interchangeable. One-hot vectors stay orthogonal: they never look at the text.",
         ),
     ),
+    claims=("C1",),
 )

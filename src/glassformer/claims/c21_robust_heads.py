@@ -1,0 +1,236 @@
+"""C21: several heads make training robust to bad starts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..data.batches import IGNORE, Batch
+from ..models import GPT, GPTConfig
+from ..texts import Text, number
+from ..training.quiet import final_loss
+from ..training.settings import TrainConfig
+from ..training.task import Forward, next_token_loss
+from .claim import Claim, Judgement, Measured, Verdict, Work
+from .figure import Figure, Series
+from .statistics import Mean, bootstrap, mean
+
+HEADS, WIDTH, STEPS = (1, 2, 4, 8), 32, 400
+SCALES = (0.125, 1, 4)
+"""The standard deviation of the first matrices, in 1/√D: at 1 they keep the variance of what they take, the
+others are too small and too large."""
+SYMBOLS, PAIRS, ROWS = 8, 6, 32
+HELD_OUT = 8  # batches
+DRAWS = 500  # of seeds, for an interval
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """PAIRS of a key and a value, each pair one token, then the keys in another order: at each of these its
+    value is to be told. Keys and values are 0 … SYMBOLS - 1."""
+
+    seed: int
+
+    def training_batches(self, step: int) -> list[Batch]:
+        return [lookup(np.random.default_rng([self.seed, step]))]
+
+    def validation_batches(self) -> Iterable[Batch]:
+        chance = np.random.default_rng(0)  # the same for all
+        return (lookup(chance) for _ in range(HELD_OUT))
+
+    def loss_sum(self, model: Forward, batch: Batch) -> Tensor:
+        return next_token_loss(model, batch)
+
+
+def lookup(chance: np.random.Generator) -> Batch:
+    """ROWS of 2 PAIRS tokens. A pair is key · SYMBOLS + value; keys that ask are numbered after the pairs."""
+    keys = chance.random((ROWS, SYMBOLS)).argsort(1)[:, :PAIRS]
+    values = chance.integers(SYMBOLS, size=(ROWS, PAIRS))
+    order = chance.random((ROWS, PAIRS)).argsort(1)
+    asked, answers = (np.take_along_axis(table, order, 1) for table in (keys, values))
+    inputs = np.concatenate((keys * SYMBOLS + values, SYMBOLS**2 + asked), 1)
+    targets = np.concatenate((np.full_like(keys, IGNORE), answers), 1)
+    return Batch(torch.from_numpy(inputs), torch.from_numpy(targets))
+
+
+def measure(work: Work) -> Measured:
+    """The final loss (nats) for each number of heads, by seed and scale."""
+    seeds = work.choose(range(2), range(8))
+    losses = work.table(HEADS, [(seed, scale) for seed in seeds for scale in SCALES], _final)
+    by_seed = {heads: np.reshape(row, (-1, len(SCALES))).tolist() for heads, row in losses.items()}
+    return {"steps": STEPS, "heads": HEADS, "scales": SCALES, **by_seed}
+
+
+def _final(heads: int, key: tuple[int, float]) -> float:
+    seed, scale = key
+    torch.manual_seed(seed)
+    model = GPT(
+        GPTConfig(
+            SYMBOLS**2 + SYMBOLS,
+            context=2 * PAIRS,
+            n_layers=1,
+            n_heads=heads,
+            d_model=WIDTH,
+            positions="learned",
+        )
+    )
+    for matrix in model.blocks.parameters():
+        if matrix.dim() == 2:
+            torch.nn.init.normal_(matrix, std=scale * WIDTH**-0.5)
+    train = TrainConfig(steps=STEPS, lr=3e-3, warmup=20, eval_every=STEPS, seed=seed, device="cpu")
+    return final_loss(model, Lookup(seed), train)
+
+
+def _losses(measured: Measured, heads: int, scale: float | None = None) -> NDArray[np.float64]:
+    """The final losses by seed and scale, or at one scale alone."""
+    found: NDArray[np.float64] = np.array(measured[str(heads)], dtype=float)
+    return found if scale is None else found[:, [measured["scales"].index(scale)]]
+
+
+def spread(measured: Measured, heads: int, scale: float | None = None) -> Mean:
+    """The standard deviation of the final loss over seeds and, without a `scale`, over scales as well; seeds
+    are drawn again."""
+    return bootstrap(_losses(measured, heads, scale), lambda rows: float(rows.std()), DRAWS)
+
+
+def _ratio(measured: Measured, heads: int, scale: float | None = None) -> Mean:
+    """The spread with so many heads as a multiple of that with one."""
+    one, several = (_losses(measured, h, scale) for h in (1, heads))
+    n = one.shape[1]
+    return bootstrap(
+        np.concatenate((one, several), 1), lambda rows: float(rows[:, n:].std() / rows[:, :n].std()), DRAWS
+    )
+
+
+def _robust(measured: Measured, scale: float | None = None) -> list[int]:
+    """With which numbers of heads the spread is surely smaller than with one, and the mean loss not surely
+    higher, for what never learns is robust as well."""
+    found = []
+    for heads in measured["heads"][1:]:
+        worse = _losses(measured, heads, scale) - _losses(measured, 1, scale)
+        if _ratio(measured, heads, scale).high < 1 and mean(worse.mean(1).tolist()).low <= 0:
+            found.append(heads)
+    return found
+
+
+def judge(measured: Measured) -> Judgement:
+    """It holds if over all seeds and scales every number of heads above one is robust; within those bad
+    starts, and numbers of heads, that are so by themselves."""
+    several = measured["heads"][1:]
+    spreads = [spread(measured, heads).mean for heads in measured["heads"]]
+    means = [float(_losses(measured, heads).mean()) for heads in measured["heads"]]
+    ratios = {heads: _ratio(measured, heads) for heads in several}
+
+    def listed(values: Iterable[float], mark: str) -> str:
+        return mark.join(number(value, 2) for value in values)
+
+    found = Text(
+        f"头数 1、2、4、8 时，最终损失的标准差依次为 {listed(spreads, '、')} nat，均值为 "
+        f"{listed(means, '、')} nat。标准差与单头之比的 95 % 区间："
+        + "；".join(f"{h} 头 {listed((r.low, r.high), ' – ')}" for h, r in ratios.items())
+        + "。",
+        f"With 1, 2, 4 and 8 heads the standard deviation of the final loss is {listed(spreads, ', ')} nats, "
+        f"its mean {listed(means, ', ')}. As a multiple of that with one head (intervals of 95 %): "
+        + "; ".join(f"{h} heads {listed((r.low, r.high), ' – ')}" for h, r in ratios.items())
+        + ".",
+    )
+    if measured["quick"]:  # of two seeds no spread can be told
+        return Judgement(Verdict.UNDECIDED, found)
+    if _robust(measured) == several:
+        return Judgement(Verdict.HOLDS, found)
+    by_scale = {scale: _robust(measured, scale) for scale in measured["scales"] if scale != 1}
+    bad = {scale: heads for scale, heads in by_scale.items() if heads}
+    if bad:
+        within = Text(
+            "初始标准差为 "
+            + "、".join(f"{s:g}/√D 的 {'、'.join(map(str, heads))} 头" for s, heads in bad.items())
+            + "上",
+            "first weights of "
+            + ", ".join(f"{s:g}/√D with {' and '.join(map(str, heads))} heads" for s, heads in bad.items()),
+        )
+        return Judgement(Verdict.WITHIN, found, _by_scale(measured), within)
+    return Judgement(Verdict.FAILS, found, _by_scale(measured))
+
+
+def _by_scale(measured: Measured) -> Text:
+    """The spread over seeds alone and the mean at each scale, with one head and with the most."""
+    zh, en = [], []
+    for scale in measured["scales"]:
+        one, most = (_losses(measured, heads, scale) for heads in (1, measured["heads"][-1]))
+        (a, b), (c, d) = ([number(float(x), 2) for x in (y.std(), y.mean())] for y in (one, most))
+        zh.append(f"从 {scale:g}/√D 开始，标准差 {a} → {c}，均值 {b} → {d}")
+        en.append(f"from {scale:g}/√D the standard deviation {a} → {c}, the mean {b} → {d}")
+    return Text(
+        f"开端不同，结果也不同（最终损失，单头 → 8 头）：{'；'.join(zh)}。",
+        f"It depends on the start (final loss, one head → eight): {'; '.join(en)}.",
+    )
+
+
+def figures(measured: Measured) -> tuple[Figure, ...]:
+    heads, scales = measured["heads"], measured["scales"]
+    names = tuple(Text(f"{h} 头", f"{h} head" + "s" * (h > 1)) for h in heads)
+    each, spreads = [], []
+    for k, scale in enumerate(scales):
+        # Side by side, so that one scale's points do not hide another's.
+        shift = 0.2 * (k - (len(scales) - 1) / 2)
+        x = [n + shift for n, h in enumerate(heads) for _ in measured[str(h)]]
+        y = [row[k] for h in heads for row in measured[str(h)]]
+        label = Text(f"初始标准差 {scale:g}/√D", f"first deviation {scale:g}/√D")
+        each.append(Series(label, x, y, joined=False))
+        spreads.append(_spreads(label, measured, scale))
+    spreads.append(_spreads(Text("所有开端合在一起", "all starts together"), measured, None))
+    across = Text("头数（总宽度相同）", "heads (of equal width together)")
+    return (
+        Figure(
+            Text("每次训练的最终损失", "The final loss of each training"),
+            across,
+            Text("损失（nat）", "loss (nats)"),
+            tuple(each),
+            x_names=names,
+        ),
+        Figure(
+            Text("最终损失的标准差（95 % 区间）", "Deviation of the final loss (intervals of 95 %)"),
+            across,
+            Text("标准差（nat）", "standard deviation (nats)"),
+            tuple(spreads),
+            x_names=names,
+        ),
+    )
+
+
+def _spreads(label: Text, measured: Measured, scale: float | None) -> Series:
+    found = [spread(measured, heads, scale) for heads in measured["heads"]]
+    low, high = [m.low for m in found], [m.high for m in found]
+    return Series(label, range(len(found)), [m.mean for m in found], low, high)
+
+
+CLAIM = Claim(
+    "C21",
+    Text("多个头更经得起坏的开端", "Several heads withstand bad starts"),
+    Text(
+        "总宽度不变，头多了，训练就不那么依赖运气：初始值不好时，最终的损失也相差不大。",
+        "At equal width, with several heads training depends less on luck: from bad first weights, too, it "
+        "comes to about the same loss.",
+    ),
+    Text(
+        f"任务是查表：先给 {PAIRS} 对“键—值”，再把键打乱逐个问，要答出值。不会查找就学不会，"
+        f"而查找正是注意力要从初始值里长出来的本事。一层、宽 {WIDTH} 的小 GPT，头数 1、2、4、8，各 8 个种子，"
+        f"初始矩阵的标准差取 1/√D 的 {'、'.join(f'{s:g}' for s in SCALES)} 倍，步数相同。"
+        "若多头时最终损失的标准差不比单头小（对种子作自助抽样的 95 % 区间），或均值反而更高，就不成立；"
+        "各种开端合在一起不成立时，再分开看。",
+        f"The task is to look up: {PAIRS} pairs of a key and a value, then the keys in another order, whose "
+        "values are to be told. Nothing but looking up helps, and that is what attention has to grow out "
+        f"of its first weights. Small GPTs of one layer and width {WIDTH} with 1, 2, 4 and 8 heads, 8 seeds "
+        f"each, first matrices of standard deviation {', '.join(f'{s:g}' for s in SCALES)} times 1/√D, all "
+        "trained for as many steps. It does not hold if the standard deviation of the final loss is not "
+        "smaller than with one head (interval of 95 %, seeds drawn again), or its mean is higher; where it "
+        "does not hold over all starts together, each is looked at by itself.",
+    ),
+    measure,
+    judge,
+    figures,
+    trains=True,
+)
