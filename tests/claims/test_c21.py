@@ -39,13 +39,15 @@ def test_first_matrices_have_the_deviation_that_is_said(monkeypatch):
 
     monkeypatch.setattr(c21_robust_heads, "final_loss", final_loss)
     for scale in (0.125, 4):
-        c21_robust_heads._final(2, (0, scale))
+        c21_robust_heads._final(400, 2, (0, scale))
     assert seen[0] == pytest.approx([0.125 / 32**0.5] * 6, rel=0.1)
     assert seen[1] == pytest.approx([4 / 32**0.5] * 6, rel=0.1)
 
 
 def test_losses_are_kept_by_seed_and_scale(monkeypatch):
-    monkeypatch.setattr(c21_robust_heads, "_final", lambda heads, key: heads + key[0] / 10 + key[1] / 1000)
+    monkeypatch.setattr(
+        c21_robust_heads, "_final", lambda steps, heads, key: heads + key[0] / 10 + key[1] / 1000
+    )
     found = C21.measure(Work(quick=False))
     assert found["4"][7] == pytest.approx([4.700125, 4.701, 4.704])
     assert len(found["4"]) == 8

@@ -13,6 +13,7 @@ MODULES = {
     "C4": "c04_bottleneck",
     "C5": "c05_alignment",
     "C7": "c07_variance_of_products",
+    "C12": "c12_beyond_the_length",
     "C21": "c21_robust_heads",
 }
 """Where each claim is, in the order in which they are told."""

@@ -15,6 +15,7 @@ from .claim import Claim, Judgement, Measured, Verdict, Work
 from .figure import Figure, Series, averaged
 from .statistics import Mean, mean
 
+SENTENCES = 5_000  # of the language
 ENOUGH = 500  # known analogies: of fewer nothing is told
 COMMON = ("subsample=0", "batch_size=2048", "lr=0.1")
 LANGUAGE = ("d_model=16", "window=4", "min_count=1", "breaks=lines", "epochs=4")
@@ -31,23 +32,23 @@ def measure(work: Work) -> Measured:
     """For each seed and each of WAYS what `words` measures, on a language of our own and on Python's manual;
     and the analogies of published vectors, if a file of them is given."""
     given = published(*work.published) if work.published else None
-    seeds = work.choose(range(2), range(8))
-    sentences, epochs = work.choose(2_000, 5_000), work.choose(5, 20)
+    seeds = work.choose(range(4), range(8))
+    epochs = work.choose(10, 20)
     return {
-        "sentences": sentences,
+        "sentences": SENTENCES,
         "epochs": epochs,
         "asked": len(words.analogies()),
         "chance": words.chance_of_nouns(),
-        **work.table(("language", "manual"), seeds, partial(_vectors_of, sentences, epochs)),
+        **work.table(("language", "manual"), seeds, partial(_vectors_of, epochs)),
         "published": given,
     }
 
 
-def _vectors_of(sentences: int, epochs: int, text: str, seed: int) -> dict[str, dict[str, float]]:
+def _vectors_of(epochs: int, text: str, seed: int) -> dict[str, dict[str, float]]:
     """Vectors of one of the two texts, made in each of WAYS, and what is measured of them."""
     settings = [*COMMON, f"seed={seed}"]
     if text == "language":
-        training = finished(vectors.begun, words.language(seed, sentences), [*settings, *LANGUAGE])
+        training = finished(vectors.begun, words.language(seed, SENTENCES), [*settings, *LANGUAGE])
     else:
         training = finished(vectors.begun, manual.text(), [*settings, *MANUAL, f"epochs={epochs}"])
     model: Any = training.model

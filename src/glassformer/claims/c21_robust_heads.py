@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from .claim import Claim, Judgement, Measured, Verdict, Work
 from .figure import Figure, Series
 from .statistics import Mean, bootstrap, mean
 
-HEADS, WIDTH, STEPS = (1, 2, 4, 8), 32, 400
+HEADS, WIDTH = (1, 2, 4, 8), 32
 SCALES = (0.125, 1, 4)
 """The standard deviation of the first matrices, in 1/√D: at 1 they keep the variance of what they take, the
 others are too small and too large."""
@@ -58,13 +59,13 @@ def lookup(chance: np.random.Generator) -> Batch:
 
 def measure(work: Work) -> Measured:
     """The final loss (nats) for each number of heads, by seed and scale."""
-    seeds = work.choose(range(2), range(8))
-    losses = work.table(HEADS, [(seed, scale) for seed in seeds for scale in SCALES], _final)
+    steps, seeds = work.choose(150, 400), work.choose(range(2), range(8))
+    losses = work.table(HEADS, [(seed, scale) for seed in seeds for scale in SCALES], partial(_final, steps))
     by_seed = {heads: np.reshape(row, (-1, len(SCALES))).tolist() for heads, row in losses.items()}
-    return {"steps": STEPS, "heads": HEADS, "scales": SCALES, **by_seed}
+    return {"steps": steps, "heads": HEADS, "scales": SCALES, **by_seed}
 
 
-def _final(heads: int, key: tuple[int, float]) -> float:
+def _final(steps: int, heads: int, key: tuple[int, float]) -> float:
     seed, scale = key
     torch.manual_seed(seed)
     model = GPT(
@@ -80,7 +81,7 @@ def _final(heads: int, key: tuple[int, float]) -> float:
     for matrix in model.blocks.parameters():
         if matrix.dim() == 2:
             torch.nn.init.normal_(matrix, std=scale * WIDTH**-0.5)
-    train = TrainConfig(steps=STEPS, lr=3e-3, warmup=20, eval_every=STEPS, seed=seed, device="cpu")
+    train = TrainConfig(steps=steps, lr=3e-3, warmup=20, eval_every=steps, seed=seed, device="cpu")
     return final_loss(model, Lookup(seed), train)
 
 
