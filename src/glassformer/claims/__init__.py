@@ -9,6 +9,7 @@ from ..errors import unknown
 from .claim import Claim
 
 MODULES = {
+    "C2": "c02_rnn_gradients",
     "C7": "c07_variance_of_products",
 }
 """Where each claim is, in the order in which they are told."""
