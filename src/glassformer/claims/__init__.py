@@ -10,6 +10,7 @@ from .claim import Claim
 
 MODULES = {
     "C2": "c02_rnn_gradients",
+    "C3": "c03_gradient_paths",
     "C7": "c07_variance_of_products",
 }
 """Where each claim is, in the order in which they are told."""
