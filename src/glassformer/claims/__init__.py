@@ -12,6 +12,7 @@ MODULES = {
     "C2": "c02_rnn_gradients",
     "C3": "c03_gradient_paths",
     "C7": "c07_variance_of_products",
+    "C8": "c08_saturation",
 }
 """Where each claim is, in the order in which they are told."""
 
