@@ -13,6 +13,8 @@ MODULES = {
     "C3": "c03_gradient_paths",
     "C7": "c07_variance_of_products",
     "C8": "c08_saturation",
+    "C10": "c10_order",
+    "C11": "c11_rotation",
 }
 """Where each claim is, in the order in which they are told."""
 
