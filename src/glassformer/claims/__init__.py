@@ -15,6 +15,7 @@ MODULES = {
     "C8": "c08_saturation",
     "C10": "c10_order",
     "C11": "c11_rotation",
+    "C14": "c14_norms",
 }
 """Where each claim is, in the order in which they are told."""
 
