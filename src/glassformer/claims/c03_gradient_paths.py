@@ -132,18 +132,17 @@ def judge(measured: Measured) -> Judgement:
         for name in ("lstm open", "lstm between", "lstm fresh")
     ]
     steps, depth = measured["distances"][-1], measured["depths"][-1]
-    rnn, plain, residual, both = map(
-        power_of_ten, (whole["rnn"].mean, *(stack[kind].mean for kind in ("plain", "residual", "both")))
-    )
+    rnn = power_of_ten(whole["rnn"].mean)
+    plain, residual, norm, both = (power_of_ten(stack[kind].mean) for kind in STACKS)
     found = Text(
         f"{steps} 步之后，直接路径和完整梯度各剩："
         + "；".join(f"f 平均 {f} 时 {a} 和 {b}" for f, a, b in told)
-        + f"，多出来的来自经过 h 的路。RNN 剩 {rnn}。{depth} 层前馈层：没有残差剩 {plain}，"
-        f"加上残差是 {residual}，再加归一化是 {both}。",
+        + f"，多出来的来自经过 h 的路。RNN 剩 {rnn}。{depth} 层前馈层：既无残差也无归一化剩 {plain}，"
+        f"只加残差是 {residual}，只加归一化是 {norm}，两样都加是 {both}。",
         f"After {steps} steps the direct path and the whole gradient leave "
         + ", ".join(f"{a} and {b} with f about {f}" for f, a, b in told)
         + f", the difference being paths through h; an RNN leaves {rnn}. Through {depth} feed-forward layers "
-        f"without residuals it is {plain}, with residuals {residual}, with norms too {both}.",
+        f"it is {plain}, with residuals alone {residual}, with norms alone {norm}, with both {both}.",
     )
     holds = (
         all(run["apart"] < EXACT for of in lstms.values() for run in of)
