@@ -9,7 +9,13 @@ from ..errors import unknown
 from .claim import Claim
 
 MODULES = {
+    "C2": "c02_rnn_gradients",
+    "C3": "c03_gradient_paths",
     "C7": "c07_variance_of_products",
+    "C8": "c08_saturation",
+    "C10": "c10_order",
+    "C11": "c11_rotation",
+    "C14": "c14_norms",
 }
 """Where each claim is, in the order in which they are told."""
 
