@@ -165,6 +165,15 @@ def _refuse(text: str, probe: str, language: Language) -> None:
         raise UserError(say("probe_lacks", language, characters=shown))
 
 
+def _written(text: str) -> Path:
+    """The text as a file, which the job deletes as soon as the run folder has it."""
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="glassformer-", suffix=".txt", delete=False, encoding="utf-8", newline="\n"
+    ) as file:
+        file.write(text)
+    return Path(file.name)
+
+
 class _Job:
     """One training and its process."""
 
@@ -174,16 +183,18 @@ class _Job:
         self._lock = threading.Lock()
         self._begun = 0.0  # when the first step was done
         self._result: dict[str, Any] = {}
-        self._folder = tempfile.TemporaryDirectory(prefix="glassformer-")
-        path = Path(self._folder.name, "text.txt")
-        path.write_text(text, encoding="utf-8", newline="\n")
-        task = Task(str(path), str(out.absolute()), probe, order.size, order.steps)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "glassformer.lab.job"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,  # a Ctrl-C in the server's terminal is for the server, which then lets go
-        )
+        self._text = _written(text)
+        task = Task(str(self._text), str(out.absolute()), probe, order.size, order.steps)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "glassformer.lab.job"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,  # a Ctrl-C is for the server, which then lets go
+            )
+        except OSError:
+            self._text.unlink()
+            raise
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # a process that died at once is noticed below
             self._process.stdin.write(json.dumps(asdict(task)).encode() + b"\n")
@@ -237,7 +248,7 @@ class _Job:
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         self._process.stdout.close()
-        self._folder.cleanup()
+        self._text.unlink(missing_ok=True)  # of a process that did not come to delete it
 
     def _hear(self, told: dict[str, Any]) -> None:
         build = self._build
