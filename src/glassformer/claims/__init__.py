@@ -9,7 +9,12 @@ from ..errors import unknown
 from .claim import Claim
 
 MODULES = {
+    "C6": "c06_serial_steps",
     "C7": "c07_variance_of_products",
+    "C9": "c09_many_heads_one_price",
+    "C13": "c13_share_of_the_ffn",
+    "C15": "c15_cost_of_a_layer",
+    "C20": "c20_one_vector_or_many",
 }
 """Where each claim is, in the order in which they are told."""
 
