@@ -14,6 +14,7 @@ MODULES = {
     "C9": "c09_many_heads_one_price",
     "C13": "c13_share_of_the_ffn",
     "C15": "c15_cost_of_a_layer",
+    "C18": "c18_what_lets_stacks_train",
     "C20": "c20_one_vector_or_many",
 }
 """Where each claim is, in the order in which they are told."""

@@ -116,7 +116,7 @@ def judge(measured: Measured) -> Judgement:
     moved = all(changed(*which) for which in (("right", "encoder"), ("left", "encoder"), ("left", "causal")))
     found = Text(
         f"同一个词、同一个位置，两个上下文。静态向量的距离最大 {greatest('right', 'static')}；"
-        f"双向编码器之后平均相距 {about('right', 'encoder')}（以向量长度为 1）；因果掩码下，"
+        f"双向编码器之后平均相距 {about('right', 'encoder')}（以向量长度为单位）；因果掩码下，"
         f"句首的词最大 {greatest('right', 'causal')}，句末的词平均 {about('left', 'causal')}。"
         "权重是随机的：这说明上下文进得来，不说明词义已经分得开。",
         "One word at one place, two contexts. Static vectors are at most "
@@ -154,7 +154,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
         Figure(
             title,
             Text("词", "word"),
-            Text("两个向量的距离（以长度为 1）", "distance of the two vectors, in lengths of one"),
+            Text("两个向量的距离（以向量长度为单位）", "distance of the two vectors, in lengths of one"),
             tuple(series(side, machine) for machine in labels),
             x_names=tuple(Text(word, word) for word in measured["words"][side]),
         )

@@ -37,7 +37,6 @@ def seconds(works: Sequence[Callable[[], object]], rounds: int) -> Seconds:
             order = range(len(works)) if n % 2 == 0 else reversed(range(len(works)))
             for i in order:
                 found[i].append(_timed(works[i], calls[i]))
-            gc.collect()
     finally:
         gc.enable()
         torch.set_num_threads(before)
