@@ -16,6 +16,7 @@ from glassformer.claims.c18_what_lets_stacks_train import (
     Variant,
     gap_by_block,
     gradient_by_block,
+    loss_of_frequencies,
     stack,
     text,
 )
@@ -60,6 +61,7 @@ def test_the_entropy_is_the_least_loss_that_knows_no_context():
     shares = torch.bincount(torch.tensor(ids.astype("int64")), minlength=letters) / len(ids)
     loss = nn.functional.cross_entropy(shares.log().expand(len(ids), -1), torch.tensor(ids.astype("int64")))
     assert float(loss) == pytest.approx(entropy, abs=1e-3)
+    assert loss_of_frequencies(0, 1000) == pytest.approx(entropy, abs=0.02)
 
 
 def test_a_gradient_fades_where_nothing_carries_it():
@@ -80,7 +82,8 @@ def gained(gains, quick=False):
     kept = copy.deepcopy(measured("C18"))
     for name, gain in gains.items():
         for by_rate in kept["losses"][name]:
-            by_rate[:] = [[kept["entropy"] - gain - off for off in (-0.01, 0.0, 0.01)] for _ in by_rate]
+            apart = zip(kept["frequencies"], (-0.01, 0.0, 0.01), strict=True)
+            by_rate[:] = [[known - gain - off for known, off in apart]] * len(by_rate)
     return C18.judge({**kept, "quick": quick})
 
 

@@ -112,6 +112,7 @@ def measure(work: Work) -> Measured:
         "rates": rates,
         "steps": steps,
         "entropy": text()[2],
+        "frequencies": work.parts("frequencies", seeds, lambda seed: loss_of_frequencies(seed, steps)),
         "losses": {v: [[[next(losses) for _ in seeds] for _ in rates] for _ in depths] for v in VARIANTS},
         "gradients": {v: [next(norms) for _ in seeds] for v in VARIANTS},
         "gaps": {v: [next(gaps) for _ in seeds] for v in VARIANTS},
@@ -131,6 +132,16 @@ def _loss(name: str, depth: int, rate: float, seed: int, steps: int) -> float | 
 
     losses = train(model, of_batch, TrainConfig(steps=steps, lr=rate, warmup=steps // 5))
     return float(np.mean(losses[-(steps // 10) :])) if math.isfinite(losses[-1]) else None
+
+
+def loss_of_frequencies(seed: int, steps: int) -> float:
+    """What the text's frequencies of letters would lose in the windows of a training's last tenth: the least
+    loss without context there, so that windows that are easy or hard count for neither side."""
+    ids, letters, _ = text()
+    windows, last = Windows(ids, CONTEXT, seed), range(steps - steps // 10, steps)
+    targets = np.concatenate([windows.batch(step, ROWS).targets.numpy().ravel() for step in last])
+    shares = np.bincount(ids, minlength=letters) / len(ids)
+    return float(-np.log(shares[targets]).mean())
 
 
 def gradient_by_block(name: str, seed: int, depth: int) -> list[float]:
@@ -166,12 +177,12 @@ def gap_by_block(name: str, seed: int, depth: int) -> list[float]:
 
 
 def _gains(measured: Measured, name: str) -> list[Mean]:
-    """By depth, at the best of the rates: how far a loss comes below the entropy of single letters. A
-    training without a finite loss gains nothing."""
-    entropy = measured["entropy"]
+    """By depth, at the best of the rates: how far a loss comes below that of single letters in the same
+    windows. A training without a finite loss gains nothing."""
+    known = measured["frequencies"]
 
     def gain(losses: list[float | None]) -> Mean:
-        return mean([0.0 if loss is None else entropy - loss for loss in losses])
+        return mean([0.0 if loss is None else k - loss for k, loss in zip(known, losses, strict=True)])
 
     return [max(map(gain, by_rate)) for by_rate in measured["losses"][name]]
 
@@ -227,7 +238,7 @@ def _told(measured: Measured, name: str, gain: Mean) -> Text:
     """What a kind of block gained at the greatest depth."""
     label = NAMES[name]
     if all(loss is None for by_rate in measured["losses"][name][-1] for loss in by_rate):
-        return Text(f"{label.zh}，发散", f"{label.en} diverges")
+        return Text(f"{label.zh} 发散", f"{label.en} diverges")
     value = f"{number(gain.mean, 2)} ± {number(gain.high - gain.mean, 2)}"
     return Text(f"{label.zh} {value}", f"{label.en} {value}")
 
