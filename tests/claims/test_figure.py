@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from glassformer.claims.figure import Figure, Series, averaged, drawing, svg
+from glassformer.claims.figure import Figure, Series, drawing, spread, svg
 from glassformer.texts import Text
 
 LABEL = Text("<标签>", "<label>")
@@ -50,7 +50,7 @@ def test_more_series_than_colours_are_refused():
 
 
 def test_values_of_seeds_are_a_mean_with_its_interval():
-    found = averaged(LABEL, [5, 6], [[1, 2, 3], [0.9, 1.0, 0.8]], most=3)
+    found = spread(LABEL, [5, 6], [[1, 2, 3], [0.9, 1.0, 0.8]], most=3)
     assert (found.x, found.y) == ([5, 6], pytest.approx([2, 0.9]))
     assert found.low == pytest.approx([2 - 4.303 / 3**0.5, 0.9 - 0.4303 / 3**0.5], abs=1e-4)
     assert found.high == pytest.approx([3, 0.9 + 0.4303 / 3**0.5], abs=1e-4)

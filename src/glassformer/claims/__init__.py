@@ -10,10 +10,22 @@ from .claim import Claim
 
 MODULES = {
     "C1": "c01_meaning",
+    "C2": "c02_rnn_gradients",
+    "C3": "c03_gradient_paths",
     "C4": "c04_bottleneck",
     "C5": "c05_alignment",
+    "C6": "c06_serial_steps",
     "C7": "c07_variance_of_products",
+    "C8": "c08_saturation",
+    "C9": "c09_many_heads_one_price",
+    "C10": "c10_order",
+    "C11": "c11_rotation",
     "C12": "c12_beyond_the_length",
+    "C13": "c13_share_of_the_ffn",
+    "C14": "c14_norms",
+    "C15": "c15_cost_of_a_layer",
+    "C18": "c18_what_lets_stacks_train",
+    "C20": "c20_one_vector_or_many",
     "C21": "c21_robust_heads",
 }
 """Where each claim is, in the order in which they are told."""

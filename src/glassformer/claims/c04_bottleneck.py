@@ -9,7 +9,7 @@ from ..decoding.translate import translate
 from ..texts import Text, number
 from ..training.quiet import translator
 from .claim import Claim, Judgement, Measured, Verdict, Work
-from .figure import Figure, averaged
+from .figure import Figure, spread
 from .statistics import Mean, mean
 
 LETTERS, LONGEST, PAIRS = "abcdefgh", 12, 20_000
@@ -107,7 +107,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
             Text("源文本的字母数", "letters of the source"),
             Text("比例", "share"),
             tuple(
-                averaged(title, measured["lengths"], _by_seed(measured, name, what), most=1)
+                spread(title, measured["lengths"], _by_seed(measured, name, what), most=1)
                 for name, title in NAMES.items()
             ),
         )

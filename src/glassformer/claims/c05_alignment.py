@@ -12,7 +12,7 @@ from ..decoding.translate import alignment, translate
 from ..texts import Text, number
 from ..training.quiet import translator
 from .claim import Claim, Judgement, Measured, Verdict, Work
-from .figure import Figure, averaged
+from .figure import Figure, spread
 from .statistics import mean
 
 EXAMPLES, HELD_OUT, EACH = 4_000, 0.1, 100
@@ -141,7 +141,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
         for what, exact in (("hit", Text("正中", "exactly")), ("near", Text("±1", "±1"))):
             shares = [[run[f"{state}_{what}"] for run in measured[name]] for state in states]
             label = Text(f"{title.zh}，{exact.zh}", f"{title.en}, {exact.en}")
-            series.append(averaged(label, range(len(states)), shares, most=1))
+            series.append(spread(label, range(len(states)), shares, most=1))
     return (
         Figure(
             Text("权重最大处落在来源上的比例", "Largest weight on the true place"),

@@ -16,7 +16,7 @@ from ..texts import Text, number
 from ..training import start
 from ..training.quiet import finished
 from .claim import Claim, Judgement, Measured, Verdict, Work
-from .figure import Figure, averaged
+from .figure import Figure, spread
 from .statistics import Mean, mean
 
 LENGTH, TIMES, BLOCK = 32, 4, 8
@@ -135,7 +135,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
     for name, title in NAMES.items():
         by_block = list(zip(*(run["loss"] for run in measured[name]), strict=True))
         x = [block * k + (block - 1) / 2 for k in range(len(by_block))]
-        series.append(averaged(title, x, by_block))
+        series.append(spread(title, x, by_block))
     return (
         Figure(
             Text(

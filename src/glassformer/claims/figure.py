@@ -28,7 +28,7 @@ class Series:
     dots: bool = True
 
 
-def averaged(
+def spread(
     label: Text,
     x: Sequence[float],
     values: Sequence[Sequence[float]],
@@ -36,10 +36,10 @@ def averaged(
     most: float = math.inf,
     joined: bool = True,
 ) -> Series:
-    """At every x the mean of some values, one for each seed, with its interval as far as `most`."""
-    found = [mean(of_seeds) for of_seeds in values]
-    high = [min(m.high, most) for m in found]
-    return Series(label, x, [m.mean for m in found], [m.low for m in found], high, joined)
+    """The means of several values at each x, with their intervals of 95 % as far as `most`."""
+    means = [mean(each) for each in values]
+    high = [min(m.high, most) for m in means]
+    return Series(label, x, [m.mean for m in means], [m.low for m in means], high, joined=joined)
 
 
 @dataclass(frozen=True)

@@ -726,5 +726,5 @@ LESSON = Lesson(
             "which token stands at the place you read.",
         ),
     ),
-    claims=("C12",),
+    claims=("C10", "C11", "C12"),
 )
