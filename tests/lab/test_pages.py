@@ -109,7 +109,8 @@ def test_both_languages_say_as_much(number):
     assert len(re.findall(r"[\u4e00-\u9fff]", chinese)) > 300
     texts = re.findall(r">([^<]*[\u4e00-\u9fff][^<]*)<", english)
     assert all(
-        re.search("中文|[猫追老鼠它我爱深度学习狗银行河岸他们从借了钱在附近钓鱼商店校办公室苹果小米杜鹃黄牛]", text)
+        re.search("中文|[猫追老鼠它我爱深度学习狗银行河岸他们从借了钱在附近钓鱼商店校办公室]", text)
+        or text in ("苹果", "小米", "杜鹃", "黄牛")
         for text in texts
     ), texts
 
