@@ -52,7 +52,7 @@ evening on two cores, `base` is as wide as that of Bahdanau et al. 2014 and want
 
 TRANSFORMER_PRESETS: dict[str, TransformerConfig] = {
     "tiny": TransformerConfig(1, n_layers=2, d_model=128, dropout=0.0),
-    "small": TransformerConfig(1),
+    "small": TransformerConfig(1, n_layers=2),
     "base": TransformerConfig(1, context=256, n_layers=6, n_heads=8, d_model=512),
 }
 """Translators again: `tiny` learns a generated task in a minute, `small` tens of thousands of pairs in half

@@ -26,7 +26,7 @@ _RECURRENT = {
 _FAST = replace(TRAIN, optimiser="muon", muon_lr=0.02, lr=2e-3, warmup=20)
 _TRANSFORMER = {
     "tiny": (_FAST, PairsConfig()),
-    "small": (replace(_FAST, steps=3000), PairsConfig("bpe", bpe_vocab_size=6000, label_smoothing=0.1)),
+    "small": (replace(_FAST, steps=2700), PairsConfig("bpe", bpe_vocab_size=6000, label_smoothing=0.1)),
     "base": (
         replace(TRAIN, steps=30_000, batch_size=16_384, lr=7e-4, warmup=2000, eval_every=1000),
         PairsConfig("bpe", bpe_vocab_size=16_000, label_smoothing=0.1),
