@@ -10,6 +10,8 @@ from .claim import Claim
 
 MODULES = {
     "C7": "c07_variance_of_products",
+    "C19": "c19_weight_and_effect",
+    "C22": "c22_roles_of_heads",
 }
 """Where each claim is, in the order in which they are told."""
 
