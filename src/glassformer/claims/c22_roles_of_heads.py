@@ -115,9 +115,9 @@ def _reason(seeds: Sequence[dict[str, Any]], apart: Sequence[str]) -> Text | Non
     share = sum(each[commonest] for each in roles_of) / len(seeds)
     best = max(max(seed["trained"]["previous"]) for seed in seeds)
     return Text(
-        f"这个任务只要求找到所指：每个模型有 {number(share, 1)} 个头做同一件事（{NAMES[commonest].zh}），"
+        f"这个任务难在找到所指：每个模型有 {number(share, 1)} 个头做同一件事（{NAMES[commonest].zh}），"
         f"没有一个头给前一个词的平均权重超过 {number(best, 2)}，不靠它也答得对。",
-        f"The task asks for the referent alone: {number(share, 1)} heads of a model do the same "
+        f"What is hard here is to find the referent: {number(share, 1)} heads of a model do the same "
         f"({NAMES[commonest].en}), and none gives the word before more than {number(best, 2)} on average, "
         "and the answers are right without it.",
     )
