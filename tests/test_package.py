@@ -27,7 +27,7 @@ LAYERS = [
 HEAVY = {"torch", "numpy", "matplotlib", "fastapi", "jinja2", "uvicorn"}
 PUBLIC = (
     "GPT GPTConfig Sampler Subject Trace UserError __version__ "
-    "compare effect evaluate generate generate_batch int8 lens load look resume "
+    "classify compare effect embed evaluate fill finetune generate generate_batch int8 lens load look resume "
     "stream trace train translate word_vectors"
 )
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from .decoding.samplers import Sampler
     from .decoding.text import generate, generate_batch, stream
     from .decoding.translate import translate
+    from .encoding.classify import classify
+    from .encoding.fill import fill
+    from .encoding.search import embed
     from .errors import UserError
     from .glass.compare import compare, lens
     from .glass.effect import effect
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from .models import GPT, GPTConfig
     from .store.vectors import word_vectors
     from .training.evaluate import evaluate
-    from .training.train import resume, train
+    from .training.train import finetune, resume, train
 
 # Loaded on first use: torch takes a second to import, and `--help` needs none of it.
 _HOMES = {
@@ -35,9 +38,13 @@ _HOMES = {
     "Subject": "glass.page",
     "Trace": "glass.trace",
     "UserError": "errors",
+    "classify": "encoding.classify",
     "compare": "glass.compare",
     "effect": "glass.effect",
+    "embed": "encoding.search",
     "evaluate": "training.evaluate",
+    "fill": "encoding.fill",
+    "finetune": "training.train",
     "generate": "decoding.text",
     "generate_batch": "decoding.text",
     "int8": "decoding.prepare",
@@ -60,9 +67,13 @@ __all__ = [
     "Trace",
     "UserError",
     "__version__",
+    "classify",
     "compare",
     "effect",
+    "embed",
     "evaluate",
+    "fill",
+    "finetune",
     "generate",
     "generate_batch",
     "int8",

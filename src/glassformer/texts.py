@@ -8,6 +8,7 @@ Language = Literal["zh", "en"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 LARGE = 1e12  # from here on, powers of ten
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Text(NamedTuple):
@@ -34,3 +35,13 @@ def number(value: float, decimals: int, *, given: bool = False) -> str:
     if given and "." in text:
         text = text.rstrip("0").rstrip(".")
     return text if not any(digit in text for digit in "123456789") else sign + text
+
+
+def power_of_ten(exponent: float) -> str:
+    """10 to a power, which is rounded to a whole number: 10⁻¹⁴."""
+    return "10" + str(round(exponent)).translate(RAISED)
+
+
+def magnitude(value: float) -> str:
+    """The power of ten nearest to a number that is not below 0; or 0."""
+    return power_of_ten(math.log10(value)) if value else "0"

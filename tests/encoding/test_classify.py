@@ -8,6 +8,7 @@ import torch
 from PIL import Image
 from sklearn.metrics import confusion_matrix, f1_score
 
+import glassformer as package
 from conftest import Silent
 from glassformer import UserError
 from glassformer.data import labelled as data
@@ -59,6 +60,23 @@ def finetuned(folder, out, *settings, stop_at=None):
         steps = Silent()
         fit(training, steps, lambda: stop_at is not None and len(steps.steps) >= stop_at)
     return training, steps
+
+
+def test_from_python_it_is_the_verb(made, tmp_path, glassformer, capsys):
+    settings = {"epochs": 1, "batch_size": 8, "pooling": "mean"}
+    run = package.finetune(made / "base", made / "labels.tsv", tmp_path / "ours", **settings)
+    assert run == tmp_path / "ours"
+    assert "accuracy" in capsys.readouterr().err
+    said = [f"{key}={value}" for key, value in settings.items()]
+    code, out, err = glassformer("finetune", made / "base", made / "labels.tsv", *said, "--out", "theirs")
+    assert (code, out) == (0, "theirs\n"), err
+    (model, tokenizer), (theirs, _) = package.load(run), package.load(tmp_path / "theirs")
+    for ours, other in zip(model.parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(ours, other)
+    assert package.classify(model, tokenizer, ["abc"]).shape == (1, 2)
+    assert package.embed(model, tokenizer, ["abc", "b"]).shape == (2, 16)
+    with pytest.raises(UserError, match="unknown setting 'epoch'"):
+        package.finetune(made / "base", made / "labels.tsv", tmp_path / "other", epoch=3)
 
 
 def test_a_share_of_each_label_is_held_out_and_no_text_is_on_both_sides():

@@ -9,7 +9,7 @@ import torch
 from glassformer import UserError, effect, trace
 from glassformer.data.tokenizers import ByteTokenizer, CharTokenizer
 from glassformer.glass import edits
-from glassformer.glass.report import summary, target_id, write_csv, write_npz
+from glassformer.glass.report import Names, summary, target_id, write_csv, write_npz
 from glassformer.models import GPT, GPTConfig
 from glassformer.nn.blocks import initialise
 
@@ -39,7 +39,7 @@ def test_the_summary_tells_the_target_the_tables_and_the_agreement(model):
     ids = CHARACTERS.encode(TEXT)
     effects = effect(model, ids, target=target_id(CHARACTERS, "鼠"), baseline="mean")
     labels = CHARACTERS.labels([int(i) for i in ids])
-    text = summary(effects, CHARACTERS, labels, rows=3)
+    text = summary(effects, CHARACTERS, Names(labels, labels, labels), rows=3)
     assert text.startswith(f"target 鼠 after token 5 (猫): log-probability {effects.log_probability:.4f}")
     assert "\nzeroed: the mean of the values" in text
     assert f"over {len(effects)} edges: cut {effects.agreement('cut'):+.3f}" in text
@@ -55,7 +55,7 @@ def test_a_csv_holds_every_edge_exactly(model, tmp_path):
     ids = CHARACTERS.encode(TEXT)
     effects = effect(model, ids, queries=[2, 5])
     labels = CHARACTERS.labels([int(i) for i in ids])
-    write_csv(effects, labels, tmp_path / "edges.csv")
+    write_csv(effects, Names(labels, labels, labels), tmp_path / "edges.csv")
     with (tmp_path / "edges.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(effects) == 2 * 2 * (3 + 6)

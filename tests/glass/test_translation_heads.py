@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from axe_playwright_python.sync_playwright import Axe
 
 from glass.reading import LETTERS, Reader, text_of
 from glass.test_translation import tell
@@ -56,7 +57,11 @@ def test_three_attentions_with_their_own_queries_and_keys(language):
         rows = [text_of(row.find("th")) for row in table.find("tbody").iter("tr")]
         names = {"encoder": ids(source), "decoder": read, "cross": [*ids(target), LETTERS.end]}[of]
         assert rows == [f"{i} {name}" for i, name in enumerate(LETTERS.labels(names))]
+        hidden = [cell.get("class") for cell in table.iter("td") if not text_of(cell)]
+        n = len(read)
+        assert hidden == ["masked"] * (n * (n - 1) // 2 if of == "decoder" else 0)
     assert tell("note_cross") in text_of(root)
+    assert "--head" not in text_of(root)  # which cannot be chosen here
 
 
 def test_its_own_translation_is_shown():
@@ -72,3 +77,28 @@ def test_a_damaged_model_is_refused():
         model.encoder.blocks[0].attention.key.weight[0] = torch.nan
     with pytest.raises(UserError, match="no numbers"):
         check_pair(model, ids("abc"), [LETTERS.start])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_nothing_serious_for_axe(chromium, tmp_path, scheme, language):
+    """The page of three attentions, wide and narrow, of a text with marks and special tokens."""
+    path, heard = tmp_path / "look.html", []
+    path.write_text(look(make(), LETTERS, "abcdefgh" * 3, target="hgfedcba", language=language), "utf-8")
+    for width in (1200, 360):
+        view = {"width": width, "height": 900}
+        with chromium.new_context(color_scheme=scheme, viewport=view, offline=True) as context:
+            opened = context.new_page()
+            opened.on("console", lambda said: heard.append(said.text))
+            opened.on("pageerror", lambda error: heard.append(str(error)))
+            opened.goto(path.as_uri())
+            found = Axe().run(opened).response["violations"]
+            assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == []
+            assert opened.evaluate("document.documentElement.scrollWidth") <= width
+            pictures = opened.locator("img").evaluate_all("all => all.map(i => i.complete && i.naturalWidth)")
+            assert len(pictures) == 2 * sum(DEPTH.values())
+            assert all(pictures)
+            hatched = opened.locator("td.masked").first
+            assert "gradient" in hatched.evaluate("td => getComputedStyle(td).backgroundImage")
+    assert heard == []

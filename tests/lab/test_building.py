@@ -3,11 +3,11 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 import torch
@@ -121,7 +121,7 @@ def test_a_process_that_is_killed_has_failed(client, trainings):
     state = until(client, over)
     assert state["state"] == "failed"
     assert state["reason"] == WORDS["died"].en.format(code=-9)
-    assert not Path(trainings._job._folder.name).exists()
+    assert not trainings._job._text.exists()
 
 
 def test_it_ends_with_the_server(trainings, tmp_path):
@@ -147,7 +147,10 @@ while not trainings.now().step:
     time.sleep(0.1)
 os.kill(os.getpid(), 9)
 """
-    done = subprocess.run([sys.executable, "-c", code], timeout=120, check=False)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    environment = os.environ | {"TMPDIR": str(temporary)}
+    done = subprocess.run([sys.executable, "-c", code], timeout=120, check=False, env=environment)
     assert done.returncode == -9
     run = Run(tmp_path / "build")
     end = time.monotonic() + 60
@@ -157,11 +160,12 @@ os.kill(os.getpid(), 9)
         assert time.monotonic() < end
         time.sleep(0.2)
     assert 0 < run.checkpoint("last").step < MOST_STEPS
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.slow
 def test_a_training_that_takes_too_long_is_stopped(tmp_path):
-    trainings = Trainings(tmp_path, seconds=0.5)
+    trainings = Trainings(tmp_path, seconds=0.5, grace=120)  # a busy machine starts the process late
     trainings.start(building.Order.model_validate({**ORDER, "steps": MOST_STEPS}))
     trainings._job.wait()
     assert trainings.now().state == "stopped"
@@ -175,6 +179,20 @@ def test_a_process_that_does_not_stop_is_ended(tmp_path):
     trainings.close()
     assert trainings.now().state == "stopped"
     assert trainings.now().reason == WORDS["killed"].zh
+    assert not trainings._job._text.exists()
+
+
+def test_a_process_that_cannot_start_leaves_no_text_behind(tmp_path, monkeypatch):
+    def refuse(*arguments, **options):
+        raise OSError("no process")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    trainings = Trainings(tmp_path / "runs")
+    with pytest.raises(OSError, match="no process"):
+        trainings.start(building.Order.model_validate(ORDER))
+    assert trainings.now() is None
+    assert list(tmp_path.iterdir()) == []
 
 
 BAD = {
@@ -243,7 +261,8 @@ def test_hostile_text_is_text(client, tmp_path):
 
 @pytest.mark.parametrize("steps", [1, 25])
 def test_watching_changes_nothing(text_file, tmp_path, steps):
-    task = Task(str(text_file), str(tmp_path / "watched"), PROBE_TEXT, "mini", steps)
+    handed = shutil.copy(text_file, tmp_path / "handed over.txt")
+    task = Task(str(handed), str(tmp_path / "watched"), PROBE_TEXT, "mini", steps)
     told = []
     assert job.run(task, lambda: False, lambda **what: told.append(what)) == "finished"
     settings = job.settings(task)

@@ -6,6 +6,7 @@ import time
 import pytest
 import uvicorn
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 from glassformer.lab.server import create_app
 from glassformer.lab.words import say
@@ -58,7 +59,7 @@ def test_a_claim_is_measured_from_its_lesson(opened, language):
     claim = page.locator("#C7")
     claim.get_by_role("button", name=say("claims_rerun", language)).click()
     page.wait_for_selector("#C7 .result figure", timeout=MEASURED)
-    assert claim.locator("output").inner_text() == say("claims_finished", language)
+    expect(claim.locator("output")).to_have_text(say("claims_finished", language))
     assert claim.locator("progress").is_hidden()
     assert claim.locator(".result .dot").count() > 10
 
@@ -68,8 +69,7 @@ def test_a_quick_run_is_stopped_and_goes_on(opened):
     claim = page.locator("#C7")
     claim.get_by_role("button", name=say("claims_rerun", "en")).click()
     claim.get_by_role("button", name=say("claims_stop", "en")).click()
-    stopped = say("claims_stopped", "en")
-    page.wait_for_function(f"document.querySelector('#C7 output').textContent == '{stopped}'")
+    expect(claim.locator("output")).to_have_text(say("claims_stopped", "en"))
     claim.get_by_role("button", name=say("claims_rerun", "en")).click()
     page.wait_for_selector("#C7 .result figure", timeout=MEASURED)
 

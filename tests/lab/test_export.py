@@ -14,7 +14,7 @@ __all__ = ["glassformer"]  # the fixture
 def test_every_page_is_there_and_is_the_servers(tmp_path):
     assert export.export(tmp_path / "lab") == tmp_path / "lab" / "index.html"
     found = {path.relative_to(tmp_path / "lab").as_posix() for path in tmp_path.rglob("*.html")}
-    slugs = ["index", *(lesson.slug for lesson in LESSONS)]
+    slugs = ["index", "claims", *(lesson.slug for lesson in LESSONS)]
     assert found == {"index.html", *(f"{code}/{slug}.html" for code in ("zh", "en") for slug in slugs)}
     for language in ("zh", "en"):
         read = (tmp_path / "lab" / language / "index.html").read_bytes().decode()

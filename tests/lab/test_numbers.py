@@ -3,7 +3,7 @@ import math
 import pytest
 
 from glassformer.lab.shades import shade
-from glassformer.texts import number
+from glassformer.texts import magnitude, number, power_of_ten
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,11 @@ def test_numbers_are_written_as_people_write_them(value, decimals, expected):
 
 def test_a_given_number_has_no_zeros_at_its_end():
     assert [number(x, 3, given=True) for x in (2.0, 0.5, 100.0, 0.0)] == ["2", "0.5", "100", "0"]
+
+
+def test_powers_of_ten_are_the_nearest():
+    assert [power_of_ten(x) for x in (-13.6, 0.4, 52.8)] == ["10⁻¹⁴", "10⁰", "10⁵³"]
+    assert [magnitude(x) for x in (2e-16, 9e4, 0.0)] == ["10⁻¹⁶", "10⁵", "0"]
 
 
 def test_shades_tell_masked_from_small():

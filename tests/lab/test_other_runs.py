@@ -90,7 +90,7 @@ def test_a_translation_its_alignment_and_the_alternatives_are_those_of_look(lab,
     html = asked(lab, "pairs", language, text="abcdef")
     values = translation.values(model, LETTERS, "abcdef")
     assert re.search(r'<p class="told" dir="auto">(.*?)</p>', html)[1] == translate(model, LETTERS, "abcdef")
-    alignment, alternatives = rows(html)
+    *_, alignment, alternatives = rows(html)
     assert [row[1:] for row in alignment[1:]] == [[cell.text for cell in row] for row in values["table"]]
     assert [row[0] for row in alignment[1:]] == [label.text for label in values["target"]]
     assert [cell[1:] for cell in alignment[0][1:]] == list("abcdef")
@@ -109,14 +109,14 @@ def test_of_a_transformer_the_most_pointed_head_of_its_cross_attention_is_shown(
     html = asked(lab, "transformer", language, text="abcde")
     cross = translation.values(transformer(), LETTERS, "abcde")["attentions"][-1]
     assert cross["of"] == "cross"
-    alignment, _ = rows(html)
+    *_, alignment, _ = rows(html)
     assert [row[1:] for row in alignment[1:]] == [[cell.text for cell in row] for row in cross["table"]]
     told = getattr(WORDS["alignment_head"], language).format(layer=cross["layer"], head=cross["head"])
     assert told in text(html)
 
 
 def test_without_attention_there_is_no_alignment(lab):
-    assert len(rows(asked(lab, "plain", text="abc"))) == 1
+    assert len(rows(asked(lab, "plain", text="abc"))) == 2  # the step, and all of them
 
 
 @LANGUAGES

@@ -17,7 +17,10 @@ from glass.test_translation import make as translator
 from glassformer.lab.export import export
 from glassformer.lab.server import create_app
 from lab.serving import address, save, save_encoder
+from lab.test_masks import LETTERS as SIGNS
+from lab.test_masks import model as filling
 from lab.test_other_runs import vectors
+from lab.test_steps import transformer
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +35,9 @@ def folder(tmp_path_factory):
     save(folder / "春 bytes", make(257, context=48, layers=3, heads=4))
     save(folder / "wide", make(257, context=16, layers=12, heads=12))
     save_encoder(folder / "encoder")
+    save(folder / "fills", filling(), SIGNS, family="bert")
     save(folder / "pairs", translator(), LETTERS, family="seq2seq")
+    save(folder / "transformer", transformer(), LETTERS, family="transformer")
     vectors(folder / "words")
     return folder
 
@@ -108,7 +113,9 @@ def test_other_models_pages_are_quiet_and_accessible(opened, name):
 
 
 @BOTH
-@pytest.mark.parametrize(("name", "typed"), [("pairs", "abcdef" * 3), ("words", "king")])
+@pytest.mark.parametrize(
+    ("name", "typed"), [("pairs", "abcdef" * 3), ("transformer", "abcde"), ("words", "king")]
+)
 @pytest.mark.parametrize(("language", "colour", "width"), [("zh", "light", 360), ("en", "dark", 1200)])
 def test_what_is_asked_in_a_line_is_answered_without_scripts(
     opened, name, typed, language, colour, width, java_script_enabled
@@ -124,6 +131,47 @@ def test_what_is_asked_in_a_line_is_answered_without_scripts(
     if java_script_enabled:
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
+
+
+@BOTH
+@pytest.mark.parametrize(("language", "colour", "width"), [("zh", "light", 360), ("en", "dark", 1200)])
+def test_a_translation_is_followed_step_by_step(opened, language, colour, width, java_script_enabled):
+    view = {"viewport": {"width": width, "height": 800}, "java_script_enabled": java_script_enabled}
+    page = opened(run(language, "transformer", text="abcde"), color_scheme=colour, **view)
+    for step in (1, 2):
+        page.locator(f"a.token >> nth={step}").click()
+        page.wait_for_url(f"**query={step}*")
+        assert page.locator(".token[aria-current]").text_content().startswith(str(step))
+    page.locator("a.map >> nth=5").click()
+    page.wait_for_url("**head=1.1*")
+    assert page.locator(".token[aria-current]").text_content().startswith("2")
+    assert page.locator(".map[aria-current]").count() == 1
+    assert page.locator("html").evaluate("html => html.scrollWidth") <= width
+    if java_script_enabled:
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+@BOTH
+@pytest.mark.parametrize(("language", "colour", "width"), [("zh", "dark", 360), ("en", "light", 1200)])
+def test_masks_are_filled_and_followed(opened, language, colour, width, java_script_enabled):
+    view = {"viewport": {"width": width, "height": 800}, "java_script_enabled": java_script_enabled}
+    page = opened(run(language, "fills", text="abc"), color_scheme=colour, **view)
+    page.locator(".note a").click()  # an example with a mask
+    page.locator("#text").fill("ab[MASK]d[MASK]")
+    page.locator("button[type=submit]").first.click()
+    expect(part(page, "hidden").locator("table")).to_have_count(2)
+    part(page, "hidden").locator("a[data-ask]").click()
+    expect(page.locator("[name=query][value='5']")).to_be_checked()
+    part(page, "looks").locator("a[data-ask]").nth(1).click()
+    expect(part(page, "looks").locator(".followed th")).to_contain_text("1")
+    assert page.locator("html").evaluate("html => html.scrollWidth") <= width
+    if java_script_enabled:
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+    part(page, "hidden").locator("tbody a").first.click()
+    expect(part(page, "hidden").locator("table")).to_have_count(1)
+    assert page.locator("#text").input_value().count("[MASK]") == 1
 
 
 @pytest.mark.parametrize("path", ["/zh/index.html", "/en/index.html"])

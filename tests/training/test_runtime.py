@@ -7,6 +7,7 @@ import torch
 
 from conftest import SMALL, Silent
 from glassformer.errors import UserError
+from glassformer.models import GPT, GPTConfig, RecurrentConfig, RecurrentLM, Seq2Seq, Seq2SeqConfig
 from glassformer.training import runtime, start
 from glassformer.training.loop import fit
 from glassformer.training.settings import TrainConfig
@@ -17,6 +18,33 @@ def test_on_a_cpu_auto_is_fp32_and_not_compiled() -> None:
     assert str(chosen) == "cpu, fp32"
     with chosen.autocast():
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float32
+
+
+@pytest.mark.parametrize("able", ["avx512_bf16", "amx_bf16"])
+def test_a_wide_transformer_takes_bf16_on_a_cpu_that_computes_it(
+    able: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {able: True})
+    assert runtime.choose(TrainConfig(device="cpu"), 256).bf16
+    assert not runtime.choose(TrainConfig(device="cpu"), 255).bf16
+    assert not runtime.choose(TrainConfig(device="cpu")).bf16
+    assert not runtime.choose(TrainConfig(device="cpu", precision="fp32"), 256).bf16
+
+
+@pytest.mark.parametrize("capabilities", [{}, {"avx512_bf16": False, "avx512_f": True}])
+def test_a_cpu_that_only_emulates_bf16_stays_in_fp32(
+    capabilities: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+    assert not runtime.choose(TrainConfig(device="cpu"), 4096).bf16
+
+
+def test_recurrent_layers_stay_in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
+    wide: dict[str, int] = {"context": 8, "d_model": 256, "n_layers": 1}
+    for model in (RecurrentLM(RecurrentConfig(9, "lstm", **wide)), Seq2Seq(Seq2SeqConfig(9, **wide))):
+        assert not runtime.choose(TrainConfig(device="cpu"), start.width_of(model)).bf16
+    assert runtime.choose(TrainConfig(device="cpu"), start.width_of(GPT(GPTConfig(9, **wide)))).bf16
 
 
 def test_bf16_and_compiling_are_there_to_be_asked_for() -> None:

@@ -9,8 +9,20 @@ from ..errors import unknown
 from .claim import Claim
 
 MODULES = {
+    "C2": "c02_rnn_gradients",
+    "C3": "c03_gradient_paths",
+    "C6": "c06_serial_steps",
     "C7": "c07_variance_of_products",
+    "C8": "c08_saturation",
+    "C9": "c09_many_heads_one_price",
+    "C10": "c10_order",
+    "C11": "c11_rotation",
+    "C13": "c13_share_of_the_ffn",
+    "C14": "c14_norms",
+    "C15": "c15_cost_of_a_layer",
+    "C18": "c18_what_lets_stacks_train",
     "C19": "c19_weight_and_effect",
+    "C20": "c20_one_vector_or_many",
     "C22": "c22_roles_of_heads",
 }
 """Where each claim is, in the order in which they are told."""

@@ -8,7 +8,7 @@ from ..glass.trace import trace
 from ..models import GPT, GPTConfig
 from ..texts import Text, number
 from .claim import Claim, Judgement, Measured, Verdict, Work
-from .figure import Figure, Series
+from .figure import Figure, Series, spread
 from .statistics import exponent, mean
 
 WIDTHS = tuple(2**i for i in range(1, 11))
@@ -74,19 +74,16 @@ def judge(measured: Measured) -> Judgement:
 
 def figures(measured: Measured) -> tuple[Figure, ...]:
     widths = measured["widths"]
-    spread = [mean(variances) for variances in measured["variances"]]
     return (
         Figure(
             Text("q·k 的方差", "The variance of q·k"),
             Text("每个头的宽度 d_k", "width of a head, d_k"),
             Text("方差", "variance"),
             (
-                Series(
+                spread(
                     Text("随机的 q、k（95 % 区间）", "drawn q and k (interval of 95 %)"),
                     widths,
-                    [s.mean for s in spread],
-                    [s.low for s in spread],
-                    [s.high for s in spread],
+                    measured["variances"],
                     joined=False,
                 ),
                 Series(Text("d_k", "d_k"), widths, widths, dots=False),

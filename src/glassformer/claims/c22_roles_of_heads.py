@@ -25,7 +25,6 @@ NAMES = {
     "same": Text("看相同的词", "the same word"),
     "referent": Text("看所指的词", "the word that is meant"),
 }
-STATES = {"untrained": Text("训练前", "untrained"), "trained": Text("训练后", "trained")}
 SENTENCES = 40
 """Of each kind, whose weights are averaged."""
 RISE = 0.1
@@ -125,21 +124,35 @@ def _reason(seeds: Sequence[dict[str, Any]], apart: Sequence[str]) -> Text | Non
 
 def figures(measured: Measured) -> tuple[Figure, ...]:
     seeds = measured["seeds"]
-    scores = []
-    for i, (key, label) in enumerate(STATES.items()):
-        points = [
-            (n + (i - 0.5) * 0.3 + (k / len(seeds) - 0.5) * 0.2, score)
-            for n, role in enumerate(ROLES)
-            for k, seed in enumerate(seeds)
-            for score in seed[key][role]
-        ]
-        scores.append(Series(label, [x for x, _ in points], [y for _, y in points], joined=False))
+    before = [[score for seed in seeds for score in seed["untrained"][role]] for role in ROLES]
+    after = [
+        (n + 0.1 + 0.25 * k / len(seeds), score)
+        for n, role in enumerate(ROLES)
+        for k, seed in enumerate(seeds)
+        for score in seed["trained"][role]
+    ]
+    scores = (
+        Series(
+            Text("训练前：均值与范围", "untrained: mean and range"),
+            [n - 0.15 for n in range(len(ROLES))],
+            [float(np.mean(each)) for each in before],
+            [min(each) for each in before],
+            [max(each) for each in before],
+            joined=False,
+        ),
+        Series(
+            Text("训练后的每个头", "each head, trained"),
+            [x for x, _ in after],
+            [score for _, score in after],
+            joined=False,
+        ),
+    )
     return (
         Figure(
             Text("每个头的得分，逐个种子", "The scores of each head, seed by seed"),
             Text("职责", "role"),
             Text("平均权重", "mean weight"),
-            tuple(scores),
+            scores,
             x_names=tuple(SCORES[role] for role in ROLES),
         ),
     )

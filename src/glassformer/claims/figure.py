@@ -7,6 +7,7 @@ from markupsafe import Markup, escape
 
 from ..axes import HEIGHT, WIDTH, Axes, Axis
 from ..texts import Language, Text
+from .statistics import mean
 
 MOST_SERIES = 6
 LINE_HEIGHT = 20  # of the legend and the titles in a file of its own
@@ -24,6 +25,16 @@ class Series:
     high: Sequence[float] = ()
     joined: bool = True
     dots: bool = True
+
+
+def spread(
+    label: Text, x: Sequence[float], values: Sequence[Sequence[float]], *, joined: bool = True
+) -> Series:
+    """The means of several values at each x, with their intervals of 95 %."""
+    means = [mean(each) for each in values]
+    return Series(
+        label, x, [m.mean for m in means], [m.low for m in means], [m.high for m in means], joined=joined
+    )
 
 
 @dataclass(frozen=True)

@@ -51,22 +51,15 @@ def finetune(
       glassformer classify runs/forms "床前明月光，疑是地上霜。"
     """
     from ..hub.folder import open_folder
-    from ..terminal import console
-    from ..training import labelled
-    from ..training.report import train_visibly
+    from ..training.train import finetuned
 
     files, settings = parted(labels)
     if len(files) != 1:
         raise UserError("finetune reads one file of text<TAB>label lines")
     settings = {"pooling": pooling, **settings, **({"steps": str(steps)} if steps is not None else {})}
     assignments = [f"{key}={value}" for key, value in settings.items()]
-    out = out or default_out(files)
     opened = open_folder(run, checkpoint)
-    with labelled.begun(opened, Path(files[0]), out, assignments=assignments) as training:
-        console.print(labelled.describe(training))
-        train_visibly(training, console)
-        labelled.report(training, console)
-    click.echo(out)
+    click.echo(finetuned(opened, Path(files[0]), out or default_out(files), assignments))
 
 
 @click.command()

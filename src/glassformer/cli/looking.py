@@ -1,17 +1,23 @@
 """Verbs that look inside: look, effect."""
 
 import functools
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import UserError
 from .options import checkpoint_option, device_option
 
 if TYPE_CHECKING:
-    from ..glass.effect import Baseline
+    from ..data.tokenizers import Tokenizer
+    from ..glass.edits import Which
+    from ..glass.effect import Baseline, Effects, Plan
     from ..glass.page import Subject
+    from ..glass.report import Names
+    from ..models import LanguageModel, Translator
     from ..texts import Language
 
 
@@ -153,7 +159,17 @@ def _reading(subject: "Subject", text: str, n_tokens: int) -> "Subject":
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("text")
-@click.option("--target", help="The next token to follow.  [default: the likeliest]")
+@click.option(
+    "--target",
+    help="The next token to follow; of a translator, what it is to have written, the last token of which is "
+    "followed.  [default: the likeliest; a translator's own translation]",
+)
+@click.option(
+    "--of",
+    type=click.Choice(["encoder", "decoder", "cross"]),
+    help="Which attention of a translator: the source's, the target's, or the target's of the source."
+    "  [default: cross]",
+)
 @click.option(
     "--layer", "layers", type=click.IntRange(min=0), multiple=True, help="Only this layer; may be repeated."
 )
@@ -161,7 +177,7 @@ def _reading(subject: "Subject", text: str, n_tokens: int) -> "Subject":
     "--head", "heads", type=click.IntRange(min=0), multiple=True, help="Only this head; may be repeated."
 )
 @click.option(
-    "--query", default="last", show_default=True, help="The token that reads: a place, last, or all."
+    "--query", help="The token that reads: a place, last, or all.  [default: last; of the encoder, all]"
 )
 @click.option(
     "--baseline",
@@ -180,9 +196,10 @@ def effect(
     run: Path,
     text: str,
     target: str | None,
+    of: "Which | None",
     layers: tuple[int, ...],
     heads: tuple[int, ...],
-    query: str,
+    query: str | None,
     baseline: "Baseline",
     rows: int,
     csv: Path | None,
@@ -194,38 +211,110 @@ def effect(
     Each edge (layer, head, query, key) is cut (score -inf, the row renormalised) and zeroed (weight 0, not
     renormalised), and the change of the target's log-probability after TEXT is measured. By default all
     heads, for the last token as the query. The cost is told first.
+
+    Of a Transformer that translates TEXT is the source, and followed is the last token of --target after
+    those before it. Its decoder begins with the start token, which is token 0 of what it reads.
+
+    \b
+      glassformer effect runs/poems "床前明月" --target 光
+      glassformer effect runs/dates "May 5, 2021" --target "2021-05" --of cross
     """
+    from ..device import choose_device
+    from ..glass import report
+    from ..hub.folder import open_folder
+    from ..output import prepare
+    from ..terminal import console, progress, read_argument
+
+    prepare(csv)
+    opened = open_folder(run, checkpoint)
+    model, tokenizer = opened.measurable().to(choose_device(device)), opened.tokenizer()
+    text = read_argument(text)
+    if opened.translates:
+        asked = _of_pair(model, tokenizer, text, target, of or "cross", layers, heads, query)
+    elif of is not None:
+        raise UserError("--of chooses an attention of a translator; this model translates nothing")
+    else:
+        asked = _of_text(model, tokenizer, text, target, layers, heads, query or "last")
+    plan = asked.plan
+    console.print(str(plan))
+    with progress() as advance:
+        effects = asked.measure(
+            layers=plan.layers, heads=plan.heads, queries=plan.queries, baseline=baseline, advance=advance
+        )
+    click.echo(report.summary(effects, tokenizer, asked.names, rows))
+    if csv is not None:
+        report.write_csv(effects, asked.names, csv)
+        console.print(f"every edge: {csv}")
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What `effect` measures, how, and what its tokens are called."""
+
+    plan: "Plan"
+    measure: "Callable[..., Effects]"
+    names: "Names"
+
+
+def _of_text(
+    model: "LanguageModel",
+    tokenizer: "Tokenizer",
+    text: str,
+    target: str | None,
+    layers: tuple[int, ...],
+    heads: tuple[int, ...],
+    query: str,
+) -> _Asked:
     from ..glass import effect as measuring
     from ..glass import report
     from ..glass.check import check
-    from ..hub.folder import load_language_model
-    from ..output import prepare
-    from ..terminal import console, progress, read_argument, spoken
+    from ..glass.trace import require_decoder
+    from ..terminal import console, spoken
 
-    prepare(csv)
-    model, tokenizer = load_language_model(run, checkpoint, device)
-    every = [int(i) for i in tokenizer.encode(read_argument(text))]
-    ids = every[-model.config.context :]
+    context = require_decoder(model).config.context
+    every = [int(i) for i in tokenizer.encode(text)]
+    ids = every[-context:]
     if len(ids) < len(every):
         console.print(f"the text has {len(every)} tokens; measured are the last {len(ids)}, counted from 0")
     queries = measuring.queries(query, len(ids))
     plan = measuring.plan(model, len(ids), layers=layers or None, heads=heads or None, queries=queries)
     wanted = None if target is None else report.target_id(tokenizer, spoken(target))
     check(model, ids)
-    console.print(str(plan))
-    with progress() as advance:
-        effects = measuring.effect(
-            model,
-            ids,
-            target=wanted,
-            layers=plan.layers,
-            heads=plan.heads,
-            queries=plan.queries,
-            baseline=baseline,
-            advance=advance,
-        )
     labels = tokenizer.labels(ids)
-    click.echo(report.summary(effects, tokenizer, labels, rows))
-    if csv is not None:
-        report.write_csv(effects, labels, csv)
-        console.print(f"every edge: {csv}")
+    measure = functools.partial(measuring.effect, model, ids, target=wanted)
+    return _Asked(plan, measure, report.Names(labels, labels, labels))
+
+
+def _of_pair(
+    model: "Translator",
+    tokenizer: "Tokenizer",
+    text: str,
+    target: str | None,
+    of: "Which",
+    layers: tuple[int, ...],
+    heads: tuple[int, ...],
+    query: str | None,
+) -> _Asked:
+    from ..glass import effect as measuring
+    from ..glass import effect_pairs, report
+    from ..glass.check import check_pair
+    from ..terminal import spoken
+
+    written = None if target is None else spoken(target)
+    reader = effect_pairs.require_heads(model)
+    source, inputs, wanted = effect_pairs.sides(reader, tokenizer, text, written)
+    asks, answers = {"encoder": (source, source), "decoder": (inputs, inputs), "cross": (inputs, source)}[of]
+    said = query or ("all" if of == "encoder" else "last")
+    plan = effect_pairs.plan(
+        reader,
+        len(source),
+        len(inputs),
+        of=of,
+        layers=layers or None,
+        heads=heads or None,
+        queries=measuring.queries(said, len(asks)),
+    )
+    check_pair(reader, source, inputs)
+    measure = functools.partial(effect_pairs.effect, reader, source, inputs, of=of, target=wanted)
+    names = report.Names(*(tokenizer.labels(ids) for ids in (asks, answers, inputs)))
+    return _Asked(plan, measure, names)

@@ -5,6 +5,7 @@ Shapes: k masks, n tokens, V vocabulary.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -38,7 +39,7 @@ def fill(model: Bert, tokenizer: Tokenizer, text: str, n: int = 5) -> list[list[
     """For each MASK in the text the `n` likeliest tokens, special ones left out, the likeliest first. Each is
     told alone, while the others stay hidden. Raises UserError for a text without MASK, with unknown
     characters, or longer than the context, and for an encoder without a head for hidden tokens."""
-    ids, parts = _read(model, tokenizer, text)
+    ids, parts = read(model, tokenizer, text)
     best = _probabilities(model, tokenizer, ids).topk(min(n, tokenizer.vocab_size - len(tokenizer.special)))
     return [
         [
@@ -53,7 +54,7 @@ def fill(model: Bert, tokenizer: Tokenizer, text: str, n: int = 5) -> list[list[
 def fill_together(model: Bert, tokenizer: Tokenizer, text: str) -> Filled:
     """All masks filled one after the other, the surest first: each is told from those before it. Greedy, so
     that a likelier whole may exist. Raises UserError as `fill` does."""
-    ids, parts = _read(model, tokenizer, text)
+    ids, parts = read(model, tokenizer, text)
     masked = [i for i, token in enumerate(ids) if token == tokenizer.mask]
     found: dict[int, tuple[int, float]] = {}
     while len(found) < len(masked):
@@ -70,8 +71,16 @@ def fill_together(model: Bert, tokenizer: Tokenizer, text: str) -> Filled:
     return Filled(whole, labels, [found[i][1] for i in sorted(found)])
 
 
-def _read(model: Bert, tokenizer: Tokenizer, text: str) -> tuple[list[int], list[str]]:
-    """The ids of a text with its masks, wrapped, and the parts between the masks."""
+def mask_of(model: Any, tokenizer: Tokenizer) -> str | None:
+    """How the token is spelled that hides another; None where the model tells no hidden tokens."""
+    if not isinstance(model, Bert) or model.head is None or tokenizer.mask is None:
+        return None
+    return tokenizer.special[tokenizer.mask]
+
+
+def read(model: Bert, tokenizer: Tokenizer, text: str) -> tuple[list[int], list[str]]:
+    """The ids of a text with its masks, wrapped, and the parts between the masks. Raises UserError as `fill`
+    does."""
     require_head(model)
     if tokenizer.mask is None:
         raise UserError("this encoder's tokenizer has no token that hides another")

@@ -66,6 +66,16 @@ def check(model: Model, tokens: Tensor | Sequence[int], names: Sequence[str] = (
     return traced
 
 
+def require_room(model: Translator, source: Sequence[int], inputs: Sequence[int] = ()) -> None:
+    """Raise UserError for more tokens of a source, or of what the decoder reads, than there are positions."""
+    if not isinstance(model, EncoderDecoder):
+        return
+    for what, ids, stack in (("text", source, model.encoder), ("target", inputs, model.decoder)):
+        limit = stack.positions.limit
+        if limit is not None and len(ids) > limit:
+            raise UserError(f"the {what} has {len(ids)} tokens; this model reads {limit} at most")
+
+
 def check_pair(model: Translator, source: Sequence[int], inputs: Sequence[int]) -> Trace:
     """The traced pass of an encoder-decoder over one source and what its decoder reads, checked as `check`
     does; raises UserError as it does."""

@@ -203,12 +203,7 @@ def effect(
     planned = plan(model, n, layers=layers, heads=heads, queries=queries)
     names = ["input", *(f"attention.{name}" for name in ("k", "v", "scores", "weights", "heads"))]
     traced = trace(model, ids, [*(f"blocks.*.{name}" for name in names), "logits"])
-    log_probabilities = traced["logits"][0, -1].double().log_softmax(-1)
-    target = int(log_probabilities.argmax()) if target is None else target
-    if not isinstance(target, int | np.integer) or not 0 <= target < len(log_probabilities):
-        raise UserError(f"the target {target!r} is no id from 0 to {len(log_probabilities) - 1}")
-    target = int(target)
-    before = float(log_probabilities[target])
+    target, before = followed(traced["logits"][0, -1], target)
     tables: list[Floats] = []
     with at_rest(model):
         for layer in planned.layers:
@@ -216,6 +211,15 @@ def effect(
                 tables.append(_measured(traced, layer, planned.heads, query, target, before, baseline, seed))
                 advance("measuring edges", sum(map(len, tables)), planned.n_edges)
     return Effects.of_tables(tables, target, n - 1, before, baseline)
+
+
+def followed(logits_V: Tensor, target: int | None) -> tuple[int, float]:
+    """The token to follow, by default the likeliest, and its log-probability. UserError for what is no id."""
+    log_probability_V = logits_V.double().log_softmax(-1)
+    target = int(log_probability_V.argmax()) if target is None else target
+    if not isinstance(target, int | np.integer) or not 0 <= target < len(log_probability_V):
+        raise UserError(f"the target {target!r} is no id from 0 to {len(log_probability_V) - 1}")
+    return int(target), float(log_probability_V[target])
 
 
 def _measured(

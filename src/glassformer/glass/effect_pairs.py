@@ -11,17 +11,63 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from ..data.parallel import source_ids
+from ..data.tokenizers import Tokenizer
+from ..decoding.translate import search
 from ..errors import UserError, unknown
-from ..models import EncoderDecoder
+from ..models import EncoderDecoder, Translator
+from .check import require_room
 from .edits import PLACES, Which
-from .effect import BASELINES, BATCH_TOKENS, Baseline, Effects, Plan, chosen, edges_of, log_softmax, table_of
+from .effect import (
+    BASELINES,
+    BATCH_TOKENS,
+    Baseline,
+    Effects,
+    Plan,
+    chosen,
+    edges_of,
+    followed,
+    log_softmax,
+    table_of,
+)
 from .trace import at_rest, rows, trace
 
 PARTS: tuple[Which, ...] = ("encoder", "decoder", "cross")
+
+
+def require_heads(model: Translator) -> EncoderDecoder:
+    """The model; UserError for a recurrent one, which has no heads."""
+    if not isinstance(model, EncoderDecoder):
+        raise UserError(
+            "the model is a recurrent encoder-decoder: it has no heads, and so no edges to measure"
+        )
+    return model
+
+
+def sides(
+    model: EncoderDecoder, tokenizer: Tokenizer, text: str, target: str | None = None
+) -> tuple[list[int], list[int], int]:
+    """The ids of a source (m,), what the decoder reads (n,), and the token that is followed: the last of the
+    target, after those before it. Without a target it is the model's own greedy translation.
+
+    Raises UserError for an empty text or target, and one too long for the model.
+    """
+    source = source_ids(tokenizer, text.strip())
+    if not source:
+        raise UserError("the text is empty")
+    require_room(model, source)
+    if target is None:
+        written = search(model, [source], tokenizer.start, tokenizer.end)[0][0].ids or [tokenizer.end]
+    else:
+        written = tokenizer.encode(target).tolist()
+        if not written:
+            raise UserError("the target is empty")
+    inputs = [tokenizer.start, *written[:-1]]
+    require_room(model, source, inputs)
+    return source, inputs, written[-1]
 
 
 def plan(
@@ -37,10 +83,7 @@ def plan(
     """What `effect` would measure; by default all heads of all layers, at the last token that the decoder
     reads, and in the encoder at all. Raises UserError for a recurrent model, and for a part, layer, head or
     query that is not there."""
-    if not isinstance(model, EncoderDecoder):
-        raise UserError(
-            "the model is a recurrent encoder-decoder: it has no heads, and so no edges to measure"
-        )
+    require_heads(model)
     if of not in PARTS:
         raise unknown("attention", of, PARTS)
     c = model.config
@@ -87,12 +130,7 @@ def effect(
     place = PLACES[of]
     names = [f"{place.format('*')}.{name}" for name in ("k", "v", "scores", "weights", "heads")]
     traced = trace(model, source, [*names, "logits"], target=read)
-    log_probabilities = traced["logits"][0, -1].double().log_softmax(-1)
-    target = int(log_probabilities.argmax()) if target is None else target
-    if not isinstance(target, int | np.integer) or not 0 <= target < len(log_probabilities):
-        raise UserError(f"the target {target!r} is no id from 0 to {len(log_probabilities) - 1}")
-    target = int(target)
-    before = float(log_probabilities[target])
+    target, before = followed(traced["logits"][0, -1], target)
     batch = max(1, BATCH_TOKENS // (n + (source.shape[1] if of == "encoder" else 0)))
     tables = []
     with at_rest(model):

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -26,27 +27,35 @@ def target_id(tokenizer: Tokenizer, text: str) -> int:
     raise UserError(f"the target {text!r} is {len(ids)} tokens ({pieces}); it must be one")
 
 
-def summary(effects: Effects, tokenizer: Tokenizer, labels: list[str], rows: int = 10) -> str:
-    """What was measured, the edges that matter most, how well weight foretells effect, and where it does not.
+@dataclass(frozen=True)
+class Names:
+    """What the tokens are called: the queries and keys of an attention, which are those of one text unless it
+    reads another, and the tokens after whose last one a token is followed."""
 
-    `labels[i]` names token i of the text.
-    """
+    queries: list[str]
+    keys: list[str]
+    read: list[str]
+
+
+def summary(effects: Effects, tokenizer: Tokenizer, names: Names, rows: int = 10) -> str:
+    """What was measured, the edges that matter most, how well weight foretells effect, and where it does
+    not."""
     target = tokenizer.labels([effects.target])[0]
     probability = math.exp(effects.log_probability)
     lines = [
-        f"target {target} after token {effects.position} ({labels[effects.position]}): "
+        f"target {target} after token {effects.position} ({names.read[effects.position]}): "
         f"log-probability {effects.log_probability:.4f} ({100 * probability:.2f} %)",
         f"zeroed: {BASELINES[effects.baseline]}; effects are changes of that log-probability, in nats",
         "",
         "largest effects when cut",
-        *_table(effects, labels, effects.strongest(rows)),
+        *_table(effects, names, effects.strongest(rows)),
         "",
         f"rank agreement of weight and size of the effect over {len(effects):,} edges: "
         f"cut {_figure(effects.agreement('cut'))}, zeroed {_figure(effects.agreement('zeroed'))}, "
         f"moved {_figure(effects.agreement('moved'))}",
         "",
         "where weight and effect disagree most",
-        *_table(effects, labels, effects.disagreements(rows)),
+        *_table(effects, names, effects.disagreements(rows)),
     ]
     return "\n".join(lines)
 
@@ -61,19 +70,19 @@ def _figure(value: float) -> str:
     return "not defined" if math.isnan(value) else f"{value:+.3f}"
 
 
-def _table(effects: Effects, labels: list[str], rows: Ints) -> list[str]:
+def _table(effects: Effects, names: Names, rows: Ints) -> list[str]:
     lines = ["  layer  head  weight   moved  when cut  zeroed  edge"]
     for i in rows:
         query, key = int(effects.query[i]), int(effects.key[i])
         lines.append(
             f"  {effects.layer[i]:5d}  {effects.head[i]:4d}  {effects.weight[i]:6.3f}"
             f"  {effects.moved[i]:6.3f}  {signed(effects.cut[i], 4):>8}  {signed(effects.zeroed[i], 3):>6}"
-            f"  {query} {labels[query]} → {key} {labels[key]}"
+            f"  {query} {names.queries[query]} → {key} {names.keys[key]}"
         )
     return lines
 
 
-def write_csv(effects: Effects, labels: list[str], path: Path) -> None:
+def write_csv(effects: Effects, names: Names, path: Path) -> None:
     """One line per edge, with full precision."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -83,7 +92,7 @@ def write_csv(effects: Effects, labels: list[str], path: Path) -> None:
     for i in range(len(effects)):
         query, key = int(effects.query[i]), int(effects.key[i])
         writer.writerow(
-            [effects.layer[i], effects.head[i], query, labels[query], key, labels[key]]
+            [effects.layer[i], effects.head[i], query, names.queries[query], key, names.keys[key]]
             + [
                 repr(float(column[i]))
                 for column in (effects.weight, effects.moved, effects.cut, effects.zeroed)

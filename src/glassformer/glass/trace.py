@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..data.tokenizers import Tokenizer
+from ..encoding import fill
 from ..errors import UserError, unknown
 from ..models import Decoder, LanguageModel, Model, Translator
 from ..nn.attention import WEIGHT_NAMES
@@ -105,13 +106,17 @@ class Trace(Mapping[str, Tensor]):
 
 
 def ids_of(model: Model, tokenizer: Tokenizer, text: str) -> list[int]:
-    """The ids (n,) of a text as the model reads it; an encoder reads special tokens around it as well.
+    """The ids (n,) of a text as the model reads it; an encoder reads special tokens around it as well, and
+    one that tells hidden tokens takes a spelled [MASK] for the token that hides.
 
     All of them, of which a Transformer decoder sees the last `context`. Raises UserError for more than an
     encoder can see: a cut would lose a special token.
     """
     if isinstance(model, LanguageModel):
         return [int(i) for i in tokenizer.encode(text)]
+    mask = fill.mask_of(model, tokenizer)
+    if mask is not None and mask in text:
+        return fill.read(model, tokenizer, text)[0]
     ids = [int(i) for i in tokenizer.encode_wrapped(text)]
     if len(ids) > model.config.context:
         raise UserError(

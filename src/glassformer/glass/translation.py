@@ -16,7 +16,7 @@ from ..decoding.translate import search
 from ..errors import UserError
 from ..models import EncoderDecoder, Translator
 from . import over_time, sections
-from .check import GATES, check_pair
+from .check import GATES, check_pair, require_room
 from .edits import PLACES, Which
 from .effect_pairs import PARTS
 from .over_time import NAMED, Map, maps
@@ -63,18 +63,21 @@ def values(model: Translator, tokenizer: Tokenizer, text: str, target: str | Non
     source = _ids(tokenizer, text, "text")
     if not source:
         raise UserError("the text to look at is empty")
+    require_room(model, source)
     own = target is None
     if target is None:
         written = search(model, [source], tokenizer.start, tokenizer.end)[0][0].ids
     else:
         written = _ids(tokenizer, target, "target")
     inputs = [tokenizer.start, *written]
+    require_room(model, source, inputs)
     traced = check_pair(model, source, inputs)
     sources = sections.labels(tokenizer, source)
     read = sections.labels(tokenizer, inputs)
     wrote = sections.labels(tokenizer, [*written, tokenizer.end])
     return {
         "own": own,
+        "ids": (source, written),
         "shown_target": tokenizer.decode(written) if target is None else target,
         "source": sources,
         "target": wrote,

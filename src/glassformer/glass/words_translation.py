@@ -89,6 +89,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "texts.",
         "一行是一个写出的词元，一列是一个原文词元：查询和键来自两段文字。",
     ),
+    "chosen_head": (
+        "Shown because its rows are the least uniform of all its heads.",
+        "选它是因为它的各行在这种注意力的所有头里最不均匀。",
+    ),
     "head_note": (
         "Every row is one softmax and sums to 1; the darker, the more was read. A weight says what was read, "
         "not what made the difference.",

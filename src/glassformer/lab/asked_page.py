@@ -4,15 +4,20 @@ Each is a form that the server answers, without scripts; its address is all of i
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import torch
 from markupsafe import Markup
+from torch import Tensor
 
 from ..data.space import WordSpace
 from ..errors import UserError
-from ..glass import translation
-from ..models import Translator
+from ..glass import sections, translation, writing
+from ..glass.pictures import picture
+from ..glass.sections import TABLE_SIZE, Attention
+from ..models import EncoderDecoder, Translator
 from ..texts import Language, number
 from . import pages, reading
 from .run_page import Answer, Ask, Said, path_of, run_page
@@ -38,13 +43,14 @@ def _page(
     opened: Opened,
     ask: Ask,
     language: Language,
-    answer: Callable[[Opened, str], dict[str, Any]],
+    answer: Callable[[Opened, Ask], dict[str, Any]],
 ) -> Answer:
-    text, error, shown = ask.text.replace("\r\n", "\n"), None, None
+    ask = replace(ask, text=ask.text.replace("\r\n", "\n"))
+    text, error, shown = ask.text, None, None
     try:
         if len(text) > reading.MOST_CHARACTERS:
             raise reading.TooMuch("too_long", n=len(text), most=reading.MOST_CHARACTERS)
-        shown = answer(opened, text) if text.strip() else None
+        shown = answer(opened, ask) if text.strip() else None
     except Told as mistake:
         error = Said(mistake.told(language), own=True)
     except UserError as mistake:
@@ -53,7 +59,7 @@ def _page(
     page = pages.render(
         template,
         language,
-        f"runs/{quote(opened.name, safe='')}?{query}",
+        f"runs/{quote(opened.name, safe='')}?{ask.address()}",
         scripts=("progress",),
         styles=("run",),
         data={},
@@ -64,12 +70,13 @@ def _page(
         name=opened.name,
         address=path_of(opened.name, language),
         machine=_machine(opened, language),
-        text=text,
+        ask=ask,
         error=error,
         shown=shown,
+        caches=isinstance(opened.model, EncoderDecoder),
         examples=opened.model.words[:EXAMPLES] if isinstance(opened.model, WordSpace) else [],
         report=f"{path_of(opened.name, language)}/look?{query}",
-        asks=lambda words: "?" + urlencode({"text": words}),
+        asks=lambda **changed: f"?{ask.address(**changed)}",
         tell=lambda key, /, **given: tell(key, language, **given),
         number=number,
         shade=shade,
@@ -90,26 +97,68 @@ def _machine(opened: Opened, language: Language) -> Markup:
     return Markup(" " if language == "en" else "").join(parts)
 
 
-def _translation(opened: Opened, text: str) -> dict[str, Any]:
-    """What the look page has of a text and its translation."""
+def _translation(opened: Opened, ask: Ask) -> dict[str, Any]:
+    """What the look page has of a text and its translation, and one step of writing it."""
+    shown = _written(opened, ask.text)
+    steps: list[writing.Step] = shown["steps"]
+    at = reading.within("query", ask.query or 0, len(steps))
+    values = shown | {"at": at, "step": steps[at], "table": None, "maps": None}
+    parts = [step.weights_Lhm for step in steps if step.weights_Lhm is not None]
+    if not parts:
+        return values
+    weights_Lhnm = torch.stack(parts, 2)
+    attention = Attention(weights_Lhnm, weights_Lhnm >= 0, shown["target"], shown["source"])
+    layer, head = reading.head_of(attention, ask.head)
+    part_Lhnm = weights_Lhnm[..., :TABLE_SIZE, :TABLE_SIZE]
+    mean_Lhnm = weights_Lhnm[:, :, at : at + 1, :TABLE_SIZE].mean((0, 1), keepdim=True)
+    values |= {
+        "layer": layer,
+        "head": head,
+        "table": _cells(part_Lhnm, layer, head),
+        "row": _cells(weights_Lhnm[:, :, at : at + 1, :TABLE_SIZE], layer, head)[0],
+        "mean": _cells(mean_Lhnm, 0, 0)[0],
+    }
+    if isinstance(opened.model, EncoderDecoder):
+        values["maps"] = [[picture(weights) for weights in layer_hnm] for layer_hnm in weights_Lhnm]
+    return values
+
+
+def _cells(weights_Lhnm: Tensor, layer: int, head: int) -> list[list[sections.Cell]]:
+    attention = Attention(weights_Lhnm, weights_Lhnm >= 0, [], [])
+    return sections.weight_table(attention, layer, head, 0, 0)
+
+
+def _written(opened: Opened, text: str) -> dict[str, Any]:
+    """A text's translation and its steps; those of the last text are kept."""
+    held = opened.kept.get("translation")
+    if held is None or held[0] != text:
+        held = text, _translated(opened, text)
+        opened.kept["translation"] = held
+    shown: dict[str, Any] = held[1]
+    return shown
+
+
+def _translated(opened: Opened, text: str) -> dict[str, Any]:
+    tokenizer = opened.tokenizer
     try:
-        n = len(opened.tokenizer.encode(text.strip()))
+        n = len(tokenizer.encode(text.strip()))
     except UserError:
-        if unknown := reading.unknown(opened.tokenizer, text):
+        if unknown := reading.unknown(tokenizer, text):
             raise reading.TooMuch("unknown", characters=unknown) from None
         raise
     if n > reading.MOST_TOKENS:
         raise reading.TooMuch("too_many", n=n, most=reading.MOST_TOKENS)
-    shown = translation.values(opened.model, opened.tokenizer, text)
-    return (
-        shown | shown["attentions"][-1] if "attentions" in shown else shown
-    )  # a Transformer's cross-attention
+    shown = translation.values(opened.model, tokenizer, text)
+    source, written = shown["ids"]
+    steps = writing.steps(opened.model, tokenizer, source, written)
+    so_far = [tokenizer.decode(written[:i]) for i in range(len(steps))]
+    return shown | {"steps": steps, "so_far": so_far}
 
 
-def _near(opened: Opened, text: str) -> dict[str, Any]:
+def _near(opened: Opened, ask: Ask) -> dict[str, Any]:
     """The nearest words to one, or those that complete an analogy of three."""
     space: WordSpace = opened.model
-    words = text.split()
+    words = ask.text.split()
     if len(words) not in (1, 3):
         raise Told("one_or_three", n=len(words))
     for word in words:

@@ -6,6 +6,7 @@ Let go, the training stops after its step and is saved, as after a Ctrl-C.
 import json
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,12 @@ def settings(task: Task) -> list[str]:
 def run(task: Task, stop: Callable[[], bool], tell: Tell) -> Outcome:
     """Train as the task says, until `stop()`; the run folder is one like any other."""
     out = Path(task.out)
-    with start.begun([task.text], out, preset_name="tiny", assignments=settings(task)) as training:
+    with ExitStack() as stack:
+        began = start.begun([task.text], out, preset_name="tiny", assignments=settings(task))
+        try:
+            training = stack.enter_context(began)
+        finally:  # the run folder has the text by now, or never will; the server may be gone
+            Path(task.text).unlink(missing_ok=True)
         parameters = sum(parameter.numel() for parameter in training.model.parameters())
         shape: Any = training.model.config
         tell(

@@ -11,6 +11,8 @@ from torch import Tensor
 
 from ..data.tokenizers import CharTokenizer, Tokenizer
 from ..decoding.samplers import Sampler, scale, top_k
+from ..encoding import fill
+from ..encoding.fill import Completion
 from ..errors import UserError
 from ..glass import sections
 from ..glass.check import check
@@ -36,14 +38,24 @@ class TooMuch(Told):
     """A text that the page does not read."""
 
 
+@dataclass(frozen=True)
+class Hidden:
+    """A place behind a mask, and the tokens that an encoder takes to stand there, the likeliest first."""
+
+    place: int
+    best: list[Completion]
+
+
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """One checked pass over a text, of whose `all` tokens the model saw the last ones, `ids`."""
+    """One checked pass over a text, of whose `all` tokens the model saw the last ones, `ids`. `hidden`: its
+    masks, of an encoder that tells what they hide."""
 
     ids: list[int]
     all: int
     traced: Trace
     attention: Attention
+    hidden: list[Hidden]
 
     @property
     def labels(self) -> list[Label]:
@@ -63,10 +75,11 @@ def read(opened: Opened, text: str) -> Reading:
     if len(text) > MOST_CHARACTERS:
         raise TooMuch("too_long", n=len(text), most=MOST_CHARACTERS)
     model = opened.model
+    mask = fill.mask_of(model, opened.tokenizer)
     try:
         ids = ids_of(model, opened.tokenizer, text)
     except UserError:
-        if missing := unknown(opened.tokenizer, text):
+        if missing := unknown(opened.tokenizer, text.replace(mask, "") if mask else text):
             raise TooMuch("unknown", characters=missing) from None
         raise
     if not ids:
@@ -76,9 +89,33 @@ def read(opened: Opened, text: str) -> Reading:
     shown = ids[-min(model.config.context, MOST_TOKENS) :]
     traced = check(model, shown, [f"blocks.*.attention.{name}" for name in ("q", "k", "v")])
     labels = sections.labels(opened.tokenizer, ids)[-len(shown) :]
-    reading = Reading(shown, len(ids), traced, _attention(traced, labels))
+    hidden = _hidden(opened, ids, text) if mask is not None and mask in text else []
+    reading = Reading(shown, len(ids), traced, _attention(traced, labels), hidden)
     opened.kept["reading"] = (text, reading)
     return reading
+
+
+def _hidden(opened: Opened, ids: Sequence[int], text: str) -> list[Hidden]:
+    places = [i for i, token in enumerate(ids) if token == opened.tokenizer.mask]
+    told = fill.fill(opened.model, opened.tokenizer, text, TOP)
+    return [Hidden(place, best) for place, best in zip(places, told, strict=True)]
+
+
+def hiding(tokenizer: Tokenizer, text: str, mask: str) -> str | None:
+    """The text with one of its tokens behind a mask, near the middle; None where none is whole characters."""
+    pieces = [tokenizer.token_bytes(int(token)) for token in tokenizer.encode_part(text)]
+    middle = len(pieces) // 2
+    for i in sorted(range(len(pieces)), key=lambda i: abs(i - middle)):
+        before, piece, after = (b"".join(part) for part in (pieces[:i], pieces[i : i + 1], pieces[i + 1 :]))
+        try:
+            parts = [part.decode() for part in (before, piece, after)]
+        except UnicodeDecodeError:
+            continue
+        if parts[1].strip():
+            space = " " if parts[1].startswith(" ") and parts[0] else ""
+            made = f"{parts[0]}{space}{mask}{parts[2]}"
+            return made if text.startswith(" ") else made.removeprefix(" ")
+    return None
 
 
 def unknown(tokenizer: Tokenizer, text: str) -> str:
@@ -158,6 +195,15 @@ def within(what: str, value: int, count: int) -> int:
     return value
 
 
+def head_of(attention: Attention, asked: str) -> tuple[int, int]:
+    """The layer and head that "L.H" asks for; for "" the least uniform. UserError for what is not there."""
+    if not asked:
+        return attention.choose()
+    n_layers, n_heads = attention.weights_Lhnm.shape[:2]
+    layer, head = (int(part) for part in asked.split("."))
+    return within("layer", layer, n_layers), within("head", head, n_heads)
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A token that may come next; its probability of the model's, and after each step of a sampler."""
@@ -216,21 +262,41 @@ class Table:
 
 def table(plain: Attention, now: Attention, layer: int, head: int, query: int) -> Table:
     """The weights `now` around a query, marked where they are not the plain ones."""
-    n = len(now.queries)
-    last = min(n, max(query + 1, SHOWN))
-    first = max(0, last - SHOWN)
+    first, last = _window(len(now.queries), query)
     mask_nm = now.masks_Lhnm[layer, head]
     after = bool(mask_nm[first:last, last:].any())
-    rows = []
-    for q in range(first, last):
-        weights, was = (a.weights_Lhnm[layer, head, q].double() for a in (now, plain))
-        cells = [_cell(float(weights[k]), float(was[k]), bool(mask_nm[q, k]), k) for k in range(first, last)]
-        if first:
-            cells.insert(0, _cell(float(weights[:first].sum()), float(was[:first].sum()), True, None))
-        if after:
-            cells.append(_cell(float(weights[last:].sum()), float(was[last:].sum()), True, None))
-        rows.append(cells)
+    weights_nm, was_nm = (a.weights_Lhnm[layer, head].double() for a in (now, plain))
+    rows = [_row(weights_nm[q], was_nm[q], mask_nm[q], first, last, after) for q in range(first, last)]
     return Table(first, last, first > 0, after, rows)
+
+
+def heads_table(attention: Attention, layer: int, query: int) -> Table:
+    """What every head of a layer reads at a query: a row for each head, and last their mean."""
+    first, last = _window(len(attention.queries), query)
+    weights_hm = attention.weights_Lhnm[layer, :, query].double()
+    weights_hm = torch.cat((weights_hm, weights_hm.mean(0, keepdim=True)))
+    mask_m = attention.masks_Lhnm[layer, :, query].any(0)
+    after = bool(mask_m[last:].any())
+    rows = [_row(weights_m, weights_m, mask_m, first, last, after) for weights_m in weights_hm]
+    return Table(first, last, first > 0, after, rows)
+
+
+def _window(n: int, query: int) -> tuple[int, int]:
+    """The tokens that a table shows, of n, so that the query is among them."""
+    last = min(n, max(query + 1, SHOWN))
+    return max(0, last - SHOWN), last
+
+
+def _row(
+    weights_m: Tensor, was_m: Tensor, mask_m: Tensor, first: int, last: int, after: bool
+) -> list[Shaded]:
+    """The weights of one query from `first` on, and the sums of what lies beyond."""
+    cells = [_cell(float(weights_m[k]), float(was_m[k]), bool(mask_m[k]), k) for k in range(first, last)]
+    if first:
+        cells.insert(0, _cell(float(weights_m[:first].sum()), float(was_m[:first].sum()), True, None))
+    if after:
+        cells.append(_cell(float(weights_m[last:].sum()), float(was_m[last:].sum()), True, None))
+    return cells
 
 
 def _cell(weight: float, was: float, visible: bool, key: int | None) -> Shaded:

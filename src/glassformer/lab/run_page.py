@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from ..data.space import WordSpace
 from ..decoding.samplers import Sampler
+from ..encoding import fill
 from ..errors import UserError
 from ..glass import sections
 from ..glass.page import look
@@ -95,6 +96,7 @@ def run_page(opened: Opened, ask: Ask, language: Language) -> Answer:
     except UserError as mistake:
         error = Said(str(mistake), own=language == "en")
     query = (values["shown"] or ask).address()
+    mask = fill.mask_of(opened.model, opened.tokenizer)
     page = pages.render(
         "run.html",
         language,
@@ -114,6 +116,8 @@ def run_page(opened: Opened, ask: Ask, language: Language) -> Answer:
         query_part=query,
         machine=_machine(opened, language),
         predicts=isinstance(opened.model, Decoder),
+        mask=mask,
+        hint=tell("mask_hint", language, mask=mask) if mask else tell("text_hint", language),
         sliders=_sliders(opened, ask),
         ask=ask,
         error=error,
@@ -160,7 +164,7 @@ def _sliders(opened: Opened, ask: Ask) -> list[tuple[str, float, float, float, s
 def _values(opened: Opened, ask: Ask, sampler: Sampler, language: Language) -> dict[str, Any]:
     """What the page shows of a text."""
     read = reading.read(opened, ask.text)
-    notes = _notes(opened, read, language)
+    notes = _notes(opened, read, ask.text, language)
     if ask.of and ask.of != of(ask.text):
         if ask.edit:
             notes.append(tell("moved_on", language))
@@ -173,6 +177,10 @@ def _values(opened: Opened, ask: Ask, sampler: Sampler, language: Language) -> d
     attention = read.attention
     now = edited.attention if edited else attention
     asked = replace(ask, head=f"{layer}.{head}", query=query, key=key, of=of(ask.text))
+
+    def asks(**changed: Any) -> str:
+        return f"?{asked.address(**changed)}"
+
     return {
         "shown": asked,
         "notes": notes,
@@ -187,18 +195,35 @@ def _values(opened: Opened, ask: Ask, sampler: Sampler, language: Language) -> d
         "proof": prove(read.traced, layer, head, query, key),
         "changes": changes,
         "edited": edited,
-        "without_edits": f"?{asked.address(edit=())}",
+        "without_edits": asks(edit=()),
+        "asks": asks,
         "report": f"{path_of(opened.name, language)}/look?{_report(asked)}",
         "shared": _shares_values(opened),
         "told": None,
+        **_hidden(read, layer, query, language),
         **(_expected(opened, read, edited, sampler, language) if decoder else {}),
     }
 
 
-def _notes(opened: Opened, read: Reading, language: Language) -> list[Markup]:
+def _hidden(read: Reading, layer: int, query: int, language: Language) -> dict[str, Any]:
+    """What an encoder's page shows of what stands behind the masks, and of where a token looks."""
+    if not read.hidden:
+        return {"hidden": []}
+    values = {"hidden": read.hidden, "looks": reading.heads_table(read.attention, layer, query)}
+    if len(read.hidden) == 1:
+        best = read.hidden[0].best[0]
+        percent = number(100 * best.probability, 1)
+        values["told"] = tell("told_hidden", language, token=best.token, percent=percent)
+    return values
+
+
+def _notes(opened: Opened, read: Reading, text: str, language: Language) -> list[Markup]:
     """What the reader should know of how the text was read."""
     n, special = len(read.ids), next((label for label in read.labels if label.special), None)
     notes = [] if special is None else [look_says("special_note", language, example=special)]
+    mask = fill.mask_of(opened.model, opened.tokenizer)
+    if mask is not None and not read.hidden:
+        notes.insert(0, _how(opened, text, mask, language))
     if n < read.all:
         cut_by_model = n == opened.model.config.context
         say, key = (look_says, "cropped") if cut_by_model else (tell, "cut_here")
@@ -206,17 +231,24 @@ def _notes(opened: Opened, read: Reading, language: Language) -> list[Markup]:
     return notes
 
 
+def _how(opened: Opened, text: str, mask: str, language: Language) -> Markup:
+    """How to hide a token, with the text itself as an example."""
+    said, example = tell("mask_how", language, mask=mask), reading.hiding(opened.tokenizer, text, mask)
+    if example is None:
+        return said
+    link = Markup('<a href="?{}"><bdi>{}</bdi></a>').format(Ask(example).address(), example)
+    return Markup(_gap(language)).join((said, tell("for_example", language, example=link)))
+
+
 def _places(read: Reading, ask: Ask) -> tuple[int, int, int, int]:
-    """The asked layer, head, query and key; what is not asked is chosen. UserError for what is not there."""
+    """The asked layer, head, query and key; what is not asked is chosen, of queries the first mask. UserError
+    for what is not there."""
     attention = read.attention
-    n_layers, n_heads, n, m = attention.weights_Lhnm.shape
-    layer, head = attention.choose()
-    if ask.head:
-        layer, head = (int(part) for part in ask.head.split("."))
-        within("layer", layer, n_layers)
-        within("head", head, n_heads)
+    n, m = attention.weights_Lhnm.shape[2:]
+    layer, head = reading.head_of(attention, ask.head)
     plain = [i for i, label in enumerate(read.labels) if not label.special] or [n - 1]
-    query = plain[-1] if ask.query is None else within("query", ask.query, n)
+    usual = read.hidden[0].place if read.hidden else plain[-1]
+    query = usual if ask.query is None else within("query", ask.query, n)
     most = int(attention.weights_Lhnm[layer, head, query].argmax())
     return layer, head, query, most if ask.key is None else within("key", ask.key, m)
 

@@ -19,7 +19,8 @@ SIZES: dict[Size, tuple[str, ...]] = {"mini": ("n_layers=2", "n_heads=2", "d_mod
 
 @dataclass(frozen=True)
 class Task:
-    """One training: `text` is the path of its text, `out` that of the new run folder."""
+    """One training: `text` is the path of its text, which is deleted once it is read, `out` that of the new
+    run folder."""
 
     text: str
     out: str

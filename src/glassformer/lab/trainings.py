@@ -163,6 +163,15 @@ def _refuse(text: str, probe: str, language: Language) -> None:
         raise UserError(say("probe_lacks", language, characters=shown))
 
 
+def _written(text: str) -> Path:
+    """The text as a file, which the job deletes as soon as the run folder has it."""
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="glassformer-", suffix=".txt", delete=False, encoding="utf-8", newline="\n"
+    ) as file:
+        file.write(text)
+    return Path(file.name)
+
+
 class _Job:
     """One training and its process."""
 
@@ -172,11 +181,13 @@ class _Job:
         self._lock = threading.Lock()
         self._begun = 0.0  # when the first step was done
         self._result: dict[str, Any] = {}
-        self._folder = tempfile.TemporaryDirectory(prefix="glassformer-")
-        path = Path(self._folder.name, "text.txt")
-        path.write_text(text, encoding="utf-8", newline="\n")
-        task = Task(str(path), str(out.absolute()), probe, order.size, order.steps)
-        self._leash = Leash("glassformer.lab.job", asdict(task), self._hear, self._end, self._killed, grace)
+        self._text = _written(text)
+        task = asdict(Task(str(self._text), str(out.absolute()), probe, order.size, order.steps))
+        try:
+            self._leash = Leash("glassformer.lab.job", task, self._hear, self._end, self._killed, grace)
+        except OSError:
+            self._text.unlink()
+            raise
         self._leash.after(seconds, lambda: self.stop("time_up", minutes=round(seconds / 60)))
 
     def snapshot(self) -> Build:
@@ -234,7 +245,7 @@ class _Job:
     def _end(self, code: int) -> None:
         with self._lock:
             self._conclude(code)
-        self._folder.cleanup()
+        self._text.unlink(missing_ok=True)  # of a process that did not come to delete it
 
     def _conclude(self, code: int) -> None:
         build = self._build

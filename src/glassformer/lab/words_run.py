@@ -9,8 +9,9 @@ from ..errors import UserError
 from ..glass.words import WORDS as LOOK
 from ..glass.words import Count
 from ..texts import Language, Text
+from .words_asked import ASKED
 
-WORDS: dict[str, Text] = {
+WORDS: dict[str, Text] = ASKED | {
     "runs": Text("打开一个模型", "Open a model"),
     "runs_note": Text(
         "{folder} 里的模型。打开后可以输入文字，看每个头在看哪里，切断连接，看下一个词元怎么变。",
@@ -36,64 +37,6 @@ WORDS: dict[str, Text] = {
         "这里存的是词向量，不读文字，没有完整的报告。",
         "These are word vectors, which read no text: there is no report of one.",
     ),
-    "translator_machine": Text(
-        "编码器—解码器，共 {parameters} 个参数：读一段文字，写另一段。",
-        "An encoder-decoder, {parameters} parameters: it reads one text and writes another.",
-    ),
-    "to_translate": Text("要翻译的文字", "A text to translate"),
-    "translate": Text("翻译", "Translate"),
-    "translation": Text("译文", "Translation"),
-    "translation_note": Text("每步取最可能的词元。", "Written greedily: at each step the likeliest token."),
-    "alignment": Text("写每个词元时读了哪里", "What was read for each token"),
-    "alignment_note": Text(
-        "一行是一个写出的词元，一列是一个原文词元；每行是一次 softmax，和为 1。“·”小于 0.005。",
-        "A row is a token that is written, a column a token of the source; each row is one softmax and "
-        "sums to 1. “·” is below 0.005.",
-    ),
-    "alignment_head": Text(
-        "Transformer 的交叉注意力有许多层、许多头；这里是最集中的一个：第 {layer} 层第 {head} 头。",
-        "A Transformer's cross-attention has many layers and heads; this is the most pointed of them, layer "
-        "{layer}, head {head}.",
-    ),
-    "alignment_cut": Text("这里只列前 {n} 行、前 {m} 列。", "Here are the first {n:row} and {m:column}."),
-    "alternatives": Text("每一步还可能写什么", "What it might have written instead"),
-    "alternatives_note": Text(
-        "每一步写下的词元和它的概率，旁边是其余最可能的几个。",
-        "Each token that was written and its probability, beside the likeliest others.",
-    ),
-    "written": Text("写下的", "written"),
-    "instead": Text("其余", "instead"),
-    "vectors_machine": Text(
-        "{n} 个词的向量，每个 {width} 维。", "Vectors of {n} words, {width} numbers each."
-    ),
-    "words_to_find": Text("一个词，或三个词", "One word, or three"),
-    "words_hint": Text(
-        "一个词：找与它相近的词。三个词 甲 乙 丙：乙之于甲，如同什么之于丙？",
-        "One: the words near it. Three, such as man king woman: what is to woman as king is to man?",
-    ),
-    "find": Text("查找", "Find"),
-    "near": Text("与“{word}”相近的词", "Nearest to “{word}”"),
-    "near_note": Text(
-        "按余弦从大到小；点一个词，就看它的邻居。", "By cosine. Follow a word to its own neighbours."
-    ),
-    "as_is": Text("“{b}”之于“{a}”，如同什么之于“{c}”？", "What is to “{c}” as “{b}” is to “{a}”?"),
-    "as_is_note": Text(
-        "与 乙 − 甲 + 丙 相近的词（三个向量都先化为单位长度），这三个词除外，按余弦从大到小。",
-        "The words nearest to the second − the first + the third, each at length 1, the three left out, by "
-        "cosine.",
-    ),
-    "nearest": Text("相近的词", "The nearest words"),
-    "word": Text("词", "word"),
-    "cosine": Text("余弦", "cosine"),
-    "frequent": Text("最常见的词：", "The most frequent words:"),
-    "one_or_three": Text(
-        "要一个词或三个词，这里有 {n} 个。词之间用空格分开。",
-        "One word or three are wanted, divided by spaces; these are {n}.",
-    ),
-    "no_word": Text(
-        "词表里没有“{word}”。下面有些常见的词。",
-        "“{word}” is not in the vocabulary. Some frequent words stand below.",
-    ),
     "recurrent": Text(
         "这是循环网络，没有注意力；这一页看的是注意力。请用命令 {command} 看它的门和状态。",
         "This model is recurrent and has no attention, which this page is about. {command} shows its gates "
@@ -103,6 +46,35 @@ WORDS: dict[str, Text] = {
     "damaged": Text("打不开：{why}", "cannot be opened: {why}"),
     "text": Text("给模型读的文字", "A text for the model to read"),
     "text_hint": Text("最好像它训练时读过的文字。", "Best something like what it was trained on."),
+    "mask_hint": Text(
+        "哪里写 {mask}，模型就猜哪里。", "Write {mask} where the model is to tell what stands there."
+    ),
+    "mask_how": Text(
+        "这段文字没有藏起什么。把一个词元换成 {mask}，模型就猜它是什么。",
+        "This text hides nothing. Put {mask} in the place of a token, and the model tells what stands there.",
+    ),
+    "for_example": Text("例如：{example}", "For example: {example}"),
+    "hidden": Text("{mask} 那里是什么？", "What stands behind {mask}?"),
+    "hidden_note": Text(
+        "有几处就各猜各的，猜一处时其余的仍然藏着。概率是模型在整个词表上的，特殊词元不列。点一个词元，就把"
+        "它填进去。",
+        "Each is told for itself while the others stay hidden. Probabilities are over the whole vocabulary; "
+        "special tokens are not listed. Follow a token to put it in its place.",
+    ),
+    "look_from": Text("看它在看哪里", "see where it looks"),
+    "looks_below": Text("它在看哪里，见下面", "where it looks is shown below"),
+    "told_hidden": Text("最可能是：{token}，{percent} %", "Likeliest: {token}, {percent} %"),
+    "looks": Text(
+        "{query} 在看哪里：第 {layer} 层的每个头", "Where {query} looks: every head of layer {layer}"
+    ),
+    "looks_note": Text(
+        "一行是一个头，一列是被看的词元，每行和为 1；最后一行是这些头的平均。要看别的层，就在上面选那一层的"
+        "头。",
+        "A row is a head, a column a token that is looked at, and each row sums to 1; the last row is the "
+        "mean of the heads. To see another layer, choose one of its heads above.",
+    ),
+    "head": Text("头 {head}", "head {head}"),
+    "mean": Text("平均", "mean"),
     "see": Text("看", "Look"),
     "update": Text("更新", "Update"),
     "whole_page": Text("完整的报告（可以保存成一个文件）", "The full report, one file to keep"),

@@ -1,6 +1,7 @@
 """The lessons: texts in Chinese and English, a sheet, and questions whose answers are computed."""
 
 from .alignment import LESSON as alignment
+from .blanks import LESSON as blanks
 from .block import LESSON as block
 from .bottleneck import LESSON as bottleneck
 from .build import LESSON as build
@@ -26,7 +27,7 @@ CHAPTERS: tuple[Chapter, ...] = (
         Text("Transformer", "The Transformer"),
         (two_values, four_words, two_heads, masks, leak, scale, order, many_heads, block, cost, build),
     ),
-    Chapter(Text("三种架构", "Three architectures"), (three_machines, cross_attention)),
+    Chapter(Text("三种架构", "Three architectures"), (three_machines, blanks, cross_attention)),
 )
 """In the order in which they are read. A lesson's number is its place here and stands nowhere else."""
 

@@ -689,4 +689,5 @@ print(total, f"{100 * ffn / total:.1f} %")
             "LayerNorm.",
         ),
     ),
+    claims=("C13", "C14", "C18"),
 )

@@ -506,4 +506,5 @@ print(f"KV cache {cost(gpt2).state_bytes * 1024 / 2**20:.2f} MiB")
             "from 10 to 13.",
         ),
     ),
+    claims=("C6", "C15"),
 )

@@ -640,4 +640,5 @@ LESSON = Lesson(
             "remedy: a way for gradients on which there is nothing but addition.",
         ),
     ),
+    claims=("C3",),
 )

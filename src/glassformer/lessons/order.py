@@ -726,4 +726,5 @@ LESSON = Lesson(
             "which token stands at the place you read.",
         ),
     ),
+    claims=("C10", "C11"),
 )

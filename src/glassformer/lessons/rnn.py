@@ -520,4 +520,5 @@ LESSON = Lesson(
             "That is a **residual** connection; every Transformer block has them.",
         ),
     ),
+    claims=("C2",),
 )

@@ -476,5 +476,5 @@ LESSON = Lesson(
             "above 1 instead, often a learned one.",
         ),
     ),
-    claims=("C7",),
+    claims=("C7", "C8"),
 )

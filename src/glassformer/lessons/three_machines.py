@@ -472,4 +472,5 @@ LESSON = Lesson(
             "retrieval it has to be trained once more before its states make good vectors.",
         ),
     ),
+    claims=("C20",),
 )

@@ -601,4 +601,5 @@ LESSON = Lesson(
             "first, so both have to be written.",
         ),
     ),
+    claims=("C19",),
 )

@@ -124,6 +124,11 @@ class KVState:
     def batch(self) -> int:
         return self._room.k.shape[1]
 
+    @property
+    def parts(self) -> tuple[Tensor, Tensor]:
+        """Keys and values (layers, b, g, length, d) of the slots in use."""
+        return self._room.k.narrow(3, 0, self.length), self._room.v.narrow(3, 0, self.length)
+
     def extended(self, n: int, valid_bn: Tensor | None = None) -> "KVState":
         """A new state with n more slots, which the layers fill through `layer(i).append`."""
         length = self.length + n
@@ -135,8 +140,8 @@ class KVState:
         return KVState(room, length, self.length, self._joined_valid(n, valid_bn))
 
     def layer(self, i: int) -> LayerCache:
-        k, v = (room[i].narrow(2, 0, self.length) for room in (self._room.k, self._room.v))
-        return LayerCache(k, v, self._start)
+        k, v = self.parts
+        return LayerCache(k[i], v[i], self._start)
 
     def reorder(self, rows: Tensor) -> "KVState":
         """The state whose row i is this one's row `rows[i]`; rows may repeat or be left out."""

@@ -179,7 +179,7 @@ def _training(
     }
     learner: Any = model
     task: Any = Labels(deals[0], deals[1], train.accumulate)
-    where = runtime.choose(train)
+    where = runtime.choose(train, model.config.d_model)
     return LabelTraining(run, learner, tokenizer, task, train, said, where, held_out=sides[1], cut=n_cut)
 
 

@@ -228,4 +228,6 @@ def _training(run: Run, model: Any, text: Corpus, train: TrainConfig, data: Mask
         "train": config.to_dict(train),
         "data": config.to_dict(data),
     }
-    return Training(run, model, text.tokenizer, task, train, said, runtime.choose(train))
+    return Training(
+        run, model, text.tokenizer, task, train, said, runtime.choose(train, model.config.d_model)
+    )

@@ -24,7 +24,7 @@ from .folder import DATA, new_run, reopened
 from .loop import Training
 from .pair_presets import RECIPES, settings
 from .settings import TrainConfig
-from .start import parts_of, refuse_new_shape
+from .start import parts_of, refuse_new_shape, width_of
 
 TRIAL = 16  # pairs
 
@@ -166,7 +166,7 @@ def _training(
         "train": config.to_dict(train),
         "data": config.to_dict(data),
     }
-    where = runtime.choose(train)
+    where = runtime.choose(train, width_of(model))
     if train.compile == "auto":  # each batch has lengths of its own, for which it would compile anew
         where = dataclasses.replace(where, compiled=False)
     return PairTraining(run, model, tokenizer, task, train, said, where, left_out=left_out)

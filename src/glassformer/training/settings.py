@@ -33,8 +33,9 @@ class TrainConfig:
     is, is for word vectors.
     Every `eval_every` steps up to `eval_tokens` held-out tokens are measured and a checkpoint is saved;
     `patience` such measurements without a new best end the training (0: never). `sample` tokens are written
-    then, to show the state of things. precision "auto": bf16 on GPUs that compute it, else fp32 (most CPUs
-    only emulate bf16, 100 times slower). compile "auto": on for GPUs; on a CPU it takes a C++ compiler and
+    then, to show the state of things. precision "auto": bf16 on GPUs that compute it, and for
+    Transformers of 256 units and more on CPUs that do (AVX-512 BF16, AMX); else fp32, for most CPUs only
+    emulate bf16, 100 times slower. compile "auto": on for GPUs; on a CPU it takes a C++ compiler and
     pays off only in long runs.
     """
 

@@ -14,7 +14,7 @@ from ..data.batches import Streams, Windows
 from ..data.corpus import Advance, Corpus
 from ..data.tokenizers import Tokenizer
 from ..errors import UserError
-from ..models import FAMILIES, LanguageModel, RecurrentConfig, RecurrentLM, Seq2SeqConfig
+from ..models import FAMILIES, LanguageModel, RecurrentConfig, RecurrentLM, Seq2Seq, Seq2SeqConfig
 from ..store.run import Checkpoint, Run
 from . import runtime
 from .folder import DATA, Reopened, new_run, reopened
@@ -134,7 +134,7 @@ def _training(
             f"needs at least {context + 1}: give more text, or a smaller context"
         )
     sizes = train.batch_size, train.accumulate, train.eval_tokens
-    where = runtime.choose(train)
+    where = runtime.choose(train, width_of(model))
     if isinstance(model, RecurrentLM):
         task: NextToken = NextInStream(Streams(seen, context, train.seed), held_out, *sizes, model.new_state)
         if train.compile == "auto":  # its kernels are fused as they are
@@ -148,6 +148,11 @@ def _training(
         "data": config.to_dict(data),
     }
     return Training(run, model, text.tokenizer, task, train, settings, where)
+
+
+def width_of(model: LanguageModel) -> int:
+    """The width of a Transformer; 0 for recurrent layers, whose kernels compute in fp32."""
+    return 0 if isinstance(model, RecurrentLM | Seq2Seq) else model.config.d_model
 
 
 def describe(training: Training) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ..errors import UserError
 from ..hub.folder import open_folder
-from ..store.run import Run
+from ..store.run import Checkpoint, Run
 from ..terminal import console, progress
 from . import labelled, masked, pair_presets, pairs, start, vectors
 from . import settings as presets
@@ -104,6 +104,25 @@ def train(
     assignments = _assignments(settings)
     with way.begun(names, Path(out), assignments=assignments, progress=progress, **options) as training:
         return _done(training)
+
+
+def finetune(base: str | Path, texts: str | Path, out: str | Path, /, **settings: object) -> Path:
+    """Teach an encoder the labels of texts, and return the new run folder `out`.
+
+    `base`: a run of model="bert", or a folder of a BERT; `texts`: a file of `text<TAB>label` lines, a tenth
+    of which are held out and measured at the end. `settings` as on the command line: epochs=3,
+    pooling="mean", … Raises UserError for what is wrong with any of them, and KeyboardInterrupt after a
+    Ctrl-C, when all is saved."""
+    return finetuned(open_folder(base), Path(texts), Path(out), _assignments(settings))
+
+
+def finetuned(base: Checkpoint, texts: Path, out: Path, assignments: Sequence[str]) -> Path:
+    """The run folder of a checkpoint that was taught labels, as `finetune` does."""
+    with labelled.begun(base, texts, out, assignments=assignments) as training:
+        console.print(labelled.describe(training))
+        folder = _done(training)
+        labelled.report(training, console)
+    return folder
 
 
 def resume(run: str | Path, /, **settings: object) -> Path:
