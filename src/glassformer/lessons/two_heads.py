@@ -69,7 +69,7 @@ SHEET.concat("O", "O1", "O2")
 
 # Both masks for as many words as there are now, whichever is in force.
 SHEET.const("zero", [[0]])
-SHEET.mul("nothing", "X", "zero")
+SHEET.less("nothing", "X", "X")
 SHEET.exp("filled", "nothing")
 SHEET.slice("ones", "filled", columns=(0, 1))
 SHEET.transpose("ones_T", "ones")
