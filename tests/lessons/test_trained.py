@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from glassformer.data.pronouns import ANIMALS, sentences
 from glassformer.lessons.trained import RECIPES, learned, path
 
 
@@ -118,12 +119,33 @@ def cross_attention_holds(found):
     assert max(len(found["sentence"][part]) for part in ("source", "target")) == 6
 
 
+def pronoun_holds(found):
+    """What the lesson `two-heads` says in words of any model that has learned the language."""
+    assert found["accuracy"] > 0.95
+    read, twin = found["sentence"], found["twin"]
+    assert read["answer"] == "猫"
+    assert read["chances"][0] > 0.5 > read["chances"][1]
+    assert twin["answer"] == "老鼠"
+    assert twin["chances"][1] > 0.5 > twin["chances"][0]
+    weights = np.array(read["weights"])
+    assert weights.shape == (4, 12, 12)
+    assert weights.sum(-1) == pytest.approx(np.ones((4, 12)), abs=1e-4)
+    assert np.array(read["cut"]).shape == np.array(read["zeroed"]).shape == (4, 12)
+    cat, mouse = ANIMALS[0][0], ANIMALS[1][0]
+    assert (read["words"][1], read["words"][3]) == (cat, mouse)
+    assert {"追", "它"} < {*read["words"]}
+    texts = {sentence.text for sentence in sentences(True)}
+    for sentence in (read, twin):  # neither of which the model has learned from
+        assert " ".join(sentence["words"][1:]) in texts
+
+
 HOLDS = {
     "vectors": vectors_hold,
     "bottleneck": bottleneck_holds,
     "alignment": alignment_holds,
     "leak": leak_holds,
     "cross_attention": cross_attention_holds,
+    "pronoun": pronoun_holds,
 }
 
 
@@ -133,7 +155,7 @@ def test_what_the_texts_say_holds(name):
 
 
 def test_the_texts_own_figures_are_those_of_the_files():
-    vectors, bottleneck, alignment, leak, cross = (learned(name) for name in RECIPES)
+    vectors, bottleneck, alignment, leak, cross, pronoun = (learned(name) for name in RECIPES)
     assert (vectors["settings"]["sentences"], vectors["vocabulary"]) == (20_000, 34)
     assert vectors["settings"]["slips"] == 0.1
     assert {"d_model=6", "negative=5"} <= {*vectors["settings"]["train"]}
@@ -158,6 +180,8 @@ def test_the_texts_own_figures_are_those_of_the_files():
     without = {sense: cross["measured"][sense]["chances"][1] for sense in ("银行", "河岸")}
     assert without["银行"] > 0.9 > 0.5 > without["河岸"]
     assert {len(sample) for samples in leak["samples"].values() for sample in samples} == {20}
+    shape = pronoun["settings"]["shape"]
+    assert (shape["n_layers"], shape["n_heads"]) == (2, 2)
 
 
 def test_what_one_example_shows_is_what_the_text_says():
@@ -192,6 +216,21 @@ def test_what_the_translators_example_shows_is_what_the_text_says():
     assert not without["below_half"]
     heaviest = without["A_cross"][0].argsort()[::-1][:2]
     assert [lesson.SOURCE[j] for j in heaviest] == ["money", "the"]
+
+
+def test_what_the_trained_heads_look_at_is_what_the_text_says():
+    lesson = import_module("glassformer.lessons.two_heads")
+    values = lesson.SHEET.evaluate()
+    it, end = values["it"], values["end"]
+    assert max(it[:, lesson.AT_CAT]) < 0.02  # “it” does not look for the answer
+    assert max(it[:, lesson.AT_MOUSE]) < 0.1
+    assert min(end[1:, lesson.AT_BECAUSE]) > 0.97
+    assert end[0, lesson.AT_MOUSE] > 1.5 * end[0, lesson.AT_CAT] > 0.4
+    assert (values["p_cat"] > 0.97).all()
+    alone = values["p_cut"][1:, lesson.AT_BECAUSE]
+    assert alone[1] < 0.05 < 0.8 < min(alone[0], alone[2])
+    assert values["costliest"] == 2
+    assert values["p_zeroed"] == pytest.approx(values["p_cat"] * np.exp(lesson.READ["zeroed"]))
 
 
 def test_files_are_small_and_strict():

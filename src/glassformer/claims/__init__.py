@@ -25,8 +25,10 @@ MODULES = {
     "C14": "c14_norms",
     "C15": "c15_cost_of_a_layer",
     "C18": "c18_what_lets_stacks_train",
+    "C19": "c19_weight_and_effect",
     "C20": "c20_one_vector_or_many",
     "C21": "c21_robust_heads",
+    "C22": "c22_roles_of_heads",
 }
 """Where each claim is, in the order in which they are told."""
 

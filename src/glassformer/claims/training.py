@@ -10,10 +10,15 @@ from ..training.optimiser import make_optimisers, set_rates
 from ..training.settings import TrainConfig
 
 
-def train(model: nn.Module, loss: Callable[[int], Tensor], config: TrainConfig) -> list[float]:
+def train(
+    model: nn.Module,
+    loss: Callable[[int], Tensor],
+    config: TrainConfig,
+    enough: Callable[[list[float]], bool] = lambda losses: False,
+) -> list[float]:
     """The loss of every step, `loss(step)` being that of a batch, on one thread, with the package's
     optimisers, rates and clipping. It ends where a loss is no longer finite, which is then the last one
-    told."""
+    told, and after the step whose losses are `enough`."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -30,6 +35,8 @@ def train(model: nn.Module, loss: Callable[[int], Tensor], config: TrainConfig) 
             set_rates(optimisers, config, step)
             for optimiser in optimisers:
                 optimiser.step()
+            if enough(losses):
+                break
         return losses
     finally:
         torch.set_num_threads(before)

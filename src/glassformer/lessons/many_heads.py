@@ -534,5 +534,5 @@ print([round(x, 3) for x in y[3].tolist()])
             "times as much of both. Heads are made narrow so as not to pay for that.",
         ),
     ),
-    claims=("C9", "C21"),
+    claims=("C9", "C21", "C22"),
 )

@@ -1,4 +1,5 @@
-"""The main lesson: four tokens, two heads with hand-written projections, and the causal mask."""
+"""The main lesson: four tokens, two heads with hand-written projections, and the causal mask; and beside
+them the heads of a model that learned whom such a pronoun means, see `trained/pronoun.py`."""
 
 from ..sheet import Sheet
 from .lesson import (
@@ -21,6 +22,7 @@ from .lesson import (
     Text,
     Transfer,
 )
+from .trained import learned
 
 WORDS: tuple[Label, ...] = (
     Text("猫", "cat"),
@@ -67,7 +69,7 @@ SHEET.concat("O", "O1", "O2")
 
 # Both masks for as many words as there are now, whichever is in force.
 SHEET.const("zero", [[0]])
-SHEET.mul("nothing", "X", "zero")
+SHEET.less("nothing", "X", "X")
 SHEET.exp("filled", "nothing")
 SHEET.slice("ones", "filled", columns=(0, 1))
 SHEET.transpose("ones_T", "ones")
@@ -91,6 +93,36 @@ SHEET.mask("causal_scores1", "S1", "causal")
 SHEET.softmax("causal1", "causal_scores1")
 SHEET.mul("late1", "open1", "causal")
 SHEET.div("P2_over_d", "P2", "d_k")
+
+# The trained model's heads, layer by layer: where they look, and what the answer loses without an edge.
+LEARNED = learned("pronoun")
+READ, TWIN = LEARNED["sentence"], LEARNED["twin"]
+HEADS = ("11", "12", "21", "22")
+"""Layer and head."""
+AT_CAT, AT_MOUSE, AT_BECAUSE, AT_IT = (READ["words"].index(word) for word in ("猫", "老鼠", "因为", "它"))
+for name, values in zip(HEADS, READ["weights"], strict=True):
+    SHEET.const(f"T{name}", values)
+    for of, row in (("it", AT_IT), ("end", len(values) - 1)):
+        SHEET.slice(f"{of}{name}", f"T{name}", rows=(row, row + 1))
+for of in ("it", "end"):
+    SHEET.concat(of, *(f"{of}{name}" for name in HEADS), axis="rows")
+SHEET.const("p", [READ["chances"], TWIN["chances"]])
+SHEET.slice("p_cat", "p", rows=(0, 1), columns=(0, 1))
+for way in ("cut", "zeroed"):
+    SHEET.const(f"change_{way}", READ[way])
+    SHEET.exp(f"factor_{way}", f"change_{way}")
+    SHEET.mul(f"p_{way}", f"factor_{way}", "p_cat")
+SHEET.sub("lost", "p_cat", "p_cut")
+SHEET.slice("lost_because", "lost", columns=(AT_BECAUSE, AT_BECAUSE + 1))
+SHEET.transpose("lost_because_T", "lost_because")
+SHEET.argmax("costliest", "lost_because_T")
+SHEET.range("head", len(HEADS))
+
+
+def _read() -> tuple[Label, ...]:
+    """The words that the trained model read, and what they are in English."""
+    (_, *words), (start, *english) = READ["words"], LEARNED["english"]
+    return Text("开始", start), *(Text(*both) for both in zip(words, english, strict=True))
 
 
 def _pair(name: str, symbol: str, kind: Kind = "numbers") -> Matrices:
@@ -294,6 +326,87 @@ BODY = (
             ("O", "O", Text("两个头拼接，和 $X$ 一样宽", "both side by side, as wide as $X$")),
         )
     ),
+    Heading(Text("训练出来的头", "Heads that were trained")),
+    Prose(
+        Text(
+            f"上面的头是手写的。再看一个训练出来的小 GPT：两层，每层两个头，{LEARNED['parameters']:,} 个参数"
+            "。它学的是我们生成的句子，里面的“它”指谁由结构决定：“因为”后面的“它”是做事的一方，“所以”后面"
+            "的是承受的一方。猫对老鼠做什么的句子它一句也没学过，照样答得对：读完“猫追老鼠，因为它饿了。谁饿了"
+            "？”，下一个词是“猫”的概率是 «p[0,0]:3»；把“因为”换成“所以”，“老鼠”的概率是 «p[1,1]:3»。\n\n"
+            "下面是它读这句话时四个头的权重，越深越大。行是发问的词，列是被看的词。",
+            "The heads above are written by hand. Here is a small GPT that was trained: two layers of two "
+            f"heads, {LEARNED['parameters']:,} parameters. It learned from sentences of ours, where the "
+            "structure decides whom “it” means: after “because” the one who acts, after “so” the one acted "
+            "upon. It never read of a cat doing anything to a mouse, and gets that right all the same: after "
+            "“cat chases mouse, because it is hungry; who is hungry?” the next word is “cat” with a "
+            "probability of «p[0,0]:3». With “so” for “because” it is “mouse”, with «p[1,1]:3». "
+            "(It read Chinese; the words are put into English here.)\n\n"
+            "These are the weights of its four heads on that sentence, the darker the larger. Rows ask, "
+            "columns are read.",
+        )
+    ),
+    Matrices(
+        tuple(Shown(f"T{h}", f"A^{{({h[0]}.{h[1]})}}", "read", "read", "weights", small=True) for h in HEADS),
+        Text("层.头", "layer.head"),
+    ),
+    Prose(
+        Text(
+            "手写的头 1 里，“它”最看重“猫”：«A1[3,0]»。这里，“它”在四个头里给“猫”的权重是 "
+            f"«it[0,{AT_CAT}]»、«it[1,{AT_CAT}]»、«it[2,{AT_CAT}]»、«it[3,{AT_CAT}]»，给“老鼠”的也差不多。"
+            "这个模型不在“它”那里找答案，要到末尾的“？”才找。下面是“？”那一行在四个头里的权重，"
+            "以及切断一条边（分数换成 −∞，其余重新归一）或者把它置零（权重换成 0，不再归一）以后，"
+            "答“猫”的概率；原来是 «p_cat[0,0]»。",
+            "In the hand-written head 1, “it” looks most at “cat”: «A1[3,0]». Here “it” gives “cat” the "
+            f"weights «it[0,{AT_CAT}]», «it[1,{AT_CAT}]», «it[2,{AT_CAT}]» and «it[3,{AT_CAT}]» in the four "
+            "heads, and “mouse” not much more. This model does not look for the answer at “it”, but at the "
+            "“?” in the end. Below is the row of “?” in the four heads, and the probability of “cat” once an "
+            "edge is cut (its score becomes −∞, the rest is renormalised) or zeroed (its weight becomes 0, "
+            "nothing is renormalised). It was «p_cat[0,0]».",
+        )
+    ),
+    Matrices((Shown("end", r"A_{?}", "heads", "read", "weights"),), Text("“？”看谁", "Where “?” looks")),
+    Question(
+        key="costliest",
+        ask=Text(
+            f"三个头几乎只看“因为”：1.2 给它 «end[1,{AT_BECAUSE}]»，2.1 给 «end[2,{AT_BECAUSE}]»，2.2 给 "
+            f"«end[3,{AT_BECAUSE}]»。三条边只切断一条，切断哪个头的，“猫”的概率掉得最多？",
+            "Three heads look at hardly anything but “because”: 1.2 gives it "
+            f"«end[1,{AT_BECAUSE}]», 2.1 «end[2,{AT_BECAUSE}]», 2.2 «end[3,{AT_BECAUSE}]». Of these three "
+            "edges one is cut. In which head does that cost “cat” the most probability?",
+        ),
+        answer=("costliest", 0, 0),
+        options=(("1.2", 1.0), ("2.1", 2.0), ("2.2", 3.0)),
+        mistakes=tuple(
+            Mistake(
+                ("head", i, 0),
+                Text(
+                    f"切断它，还剩 «p_cut[{i},{AT_BECAUSE}]»。",
+                    f"Without it, «p_cut[{i},{AT_BECAUSE}]» is left.",
+                ),
+            )
+            for i in (1, 3)
+        ),
+        why=Text(
+            f"切断 2.1，只剩 «p_cut[2,{AT_BECAUSE}]»，模型改口了；切断 1.2 或 2.2，还有 "
+            f"«p_cut[1,{AT_BECAUSE}]» 和 «p_cut[3,{AT_BECAUSE}]»。权重几乎一样，后果天差地别：从权重看不出"
+            "来，只有切断了再算一遍才知道。",
+            f"Without 2.1 there is «p_cut[2,{AT_BECAUSE}]» left, and the model changes its answer; without "
+            f"1.2 or 2.2 it is «p_cut[1,{AT_BECAUSE}]» and «p_cut[3,{AT_BECAUSE}]». The weights are all but "
+            "equal, the consequences are worlds apart. Weights do not tell: one has to cut and compute "
+            "again.",
+        ),
+    ),
+    Matrices((Shown("p_cut", r"p_{\text{cut}}", "heads", "read"),), Text("切断一条边", "One edge cut")),
+    Matrices((Shown("p_zeroed", r"p_0", "heads", "read"),), Text("一条边置零", "One edge zeroed")),
+    Prose(
+        Text(
+            f"再看 1.1：它看着两只动物，给“老鼠”«end[0,{AT_MOUSE}]»，给“猫”只有 «end[0,{AT_CAT}]»，"
+            "答案却是“猫”。权重大的不一定是答案，权重相同的不一定同样要紧。",
+            f"Then look at 1.1, which sees both animals: «end[0,{AT_MOUSE}]» for “mouse”, only "
+            f"«end[0,{AT_CAT}]» for “cat”, and yet the answer is “cat”. What weighs most need not be the "
+            "answer, and equal weights need not matter equally.",
+        )
+    ),
 )
 
 CHECK = (
@@ -447,18 +560,21 @@ LESSON = Lesson(
             Text("位置 cos", "place, cos"),
             Text("位置 sin", "place, sin"),
         ),
+        "read": _read(),
+        "heads": tuple(f"{h[0]}.{h[1]}" for h in HEADS),
     },
     predict=PREDICT,
     body=BODY,
     check=CHECK,
     boundary=Text(
-        "权重大，只说明按这些参数，那个词的值被多混进来一些；不等于模型“明白了”它就是猫。这里的数字都是手写"
-        "的，“找名词”“看前一个词”也是先想好再写进矩阵的。对训练出来的模型，只看权重不够，还要切断这条连接，"
-        "量一量结果变了多少。",
+        "权重大，只说明按这些参数，那个词的值被多混进来一些；不等于模型“明白了”它就是猫。前两个头的数字是手写"
+        "的，“找名词”“看前一个词”也是先想好再写进矩阵的。训练出来的头没有这样的说明书，只看权重不够，还要切断"
+        "连接，量一量结果变了多少；而这里量的只是一句话、一个小模型。",
         "A large weight says that with these parameters more of that value is mixed in. It does not say "
-        "that anything understood “it” to be the cat. All numbers here are written by hand, and what each "
-        "head is for was decided before its matrices. With a trained model, weights alone are not enough: "
-        "cut the connection, and measure how much the result changes.",
+        "that anything understood “it” to be the cat. The numbers of the first two heads are written by "
+        "hand, and what each is for was decided before its matrices. Trained heads come without such a "
+        "description, and weights alone are not enough: cut the connection, and measure how much the "
+        "result changes. Even so, this is one sentence and one small model.",
     ),
     transfer=Transfer(
         Text(
@@ -485,4 +601,5 @@ LESSON = Lesson(
             "first, so both have to be written.",
         ),
     ),
+    claims=("C19",),
 )

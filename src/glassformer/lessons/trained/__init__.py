@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-RECIPES = ("vectors", "bottleneck", "alignment", "leak", "cross_attention")
+RECIPES = ("vectors", "bottleneck", "alignment", "leak", "cross_attention", "pronoun")
 
 
 def path(name: str) -> Path:
