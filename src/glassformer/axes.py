@@ -12,11 +12,13 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 34
 
 @dataclass(frozen=True)
 class Axis:
-    """One direction: its ends, and whether it counts in powers of ten."""
+    """One direction: its ends, whether it counts in powers of ten, and the steps of its labels if they were
+    chosen."""
 
     low: float
     high: float
     log: bool = False
+    step: float | None = None
 
     @classmethod
     def around(cls, numbers: Iterable[float], log: bool, *, zero: bool = True) -> "Axis":
@@ -31,6 +33,16 @@ class Axis:
             high = low * 10 if log else low + 1
         return cls(low, high, log)
 
+    def rounded(self) -> "Axis":
+        """The same between round numbers, with labels at round steps; in powers of ten it stays as it is."""
+        if self.log:
+            return self
+        rough = (self.high - self.low) / 4
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = min((m * power for m in (1, 2, 2.5, 5, 10)), key=lambda step: abs(math.log(step / rough)))
+        low, high = (math.floor(self.low / step + 1e-9), math.ceil(self.high / step - 1e-9))
+        return Axis(low * step, high * step, step=step)
+
     def share(self, x: float) -> float | None:
         """How far along x lies: 0 at the low end, 1 at the high one; None where it cannot be drawn."""
         if not math.isfinite(x) or (self.log and x <= 0):
@@ -41,14 +53,15 @@ class Axis:
         return (x - low) / (high - low)
 
     def ticks(self) -> list[float]:
-        """Where it is labelled: powers of ten, or four equal steps."""
+        """Where it is labelled: powers of ten, or four equal steps unless they were chosen."""
         low, high = self.low, self.high
         if self.log:
             powers = range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)
             step = max(1, math.ceil(len(powers) / 6))
             found = [10.0**p for p in powers][::step]
             return found if len(found) > 1 else [low, high]
-        return [low + (high - low) * k / 4 for k in range(5)]
+        steps = 4 if self.step is None else round((high - low) / self.step)
+        return [low + (high - low) * k / steps for k in range(steps + 1)]
 
 
 def spoken(x: float) -> str:

@@ -4,7 +4,10 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from glassformer.axes import Axis
 from glassformer.claims.figure import Figure, Series, drawing, spread, svg
 from glassformer.texts import Text
 
@@ -54,3 +57,25 @@ def test_values_of_seeds_are_a_mean_with_its_interval():
     assert (found.x, found.y) == ([5, 6], pytest.approx([2, 0.9]))
     assert found.low == pytest.approx([2 - 4.303 / 3**0.5, 0.9 - 0.4303 / 3**0.5], abs=1e-4)
     assert found.high == pytest.approx([3, 0.9 + 0.4303 / 3**0.5], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (-235.0, 181.0, [-300, -200, -100, 0, 100, 200]),
+        (0.0, 1.0, [0, 0.25, 0.5, 0.75, 1]),
+        (0.5, 4.0, [0, 1, 2, 3, 4]),
+        (0.0, 7.67, [0, 2, 4, 6, 8]),
+    ],
+)
+def test_axes_are_labelled_at_round_numbers(low, high, ticks):
+    assert Axis(low, high).rounded().ticks() == pytest.approx(ticks)
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))
+def test_rounded_axes_hold_what_they_held(low, length):
+    axis = Axis(low, low + length).rounded()
+    slack = 1e-6 * length
+    assert axis.low <= low + slack
+    assert low + length <= axis.high + slack
+    assert 3 <= len(axis.ticks()) <= 8

@@ -64,9 +64,9 @@ def drawing(figure: Figure, language: Language) -> Markup:
     if figure.x_names:
         across = Axis(-0.5, len(figure.x_names) - 0.5)
     else:
-        across = Axis.around(xs, figure.log_x, zero=False)
+        across = Axis.around(xs, figure.log_x, zero=False).rounded()
     ys = [y for series in figure.series for y in (*series.y, *series.low, *series.high)]
-    axes = Axes(across, Axis.around(ys, figure.log_y))
+    axes = Axes(across, Axis.around(ys, figure.log_y).rounded())
     named = {float(i): str(escape(getattr(name, language))) for i, name in enumerate(figure.x_names)}
     parts = axes.grid(named)
     points = []  # above all lines

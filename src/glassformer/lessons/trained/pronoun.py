@@ -7,7 +7,7 @@ from ...claims.pronouns import accuracy, taught, untrained, words
 from ...config import to_dict
 from ...glass.effect import effect
 from ...glass.trace import trace
-from .training import rounded
+from .rounding import rounded
 
 SEED = 0
 SHAPE = {"context": 20, "n_layers": 2, "n_heads": 2, "d_model": 64}
