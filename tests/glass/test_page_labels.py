@@ -200,7 +200,7 @@ def test_the_page_knows_no_negative_zero():
 def test_unknown_languages_are_named_with_the_known(language):
     with pytest.raises(UserError) as error:
         page(language=language)
-    assert str(error.value) == f"the page does not speak {language!r}; its languages are en, zh"
+    assert str(error.value) == f"the page does not speak {language!r}; its languages are zh, en"
 
 
 def test_what_follows_is_labelled_where_there_is_no_heading():

@@ -268,7 +268,7 @@ def test_what_translate_refuses(glassformer, run, run_folder, tmp_path):
         (("look", run, "xyz"), "lacks"),
         (("look", run, ""), "empty"),
         (("look", run_folder, "cat", "--target", "a"), "only an encoder-decoder"),
-        (("effect", run, "abc"), "translate"),
+        (("effect", run, "abc"), "no heads, and so no edges to measure"),
         (("eval", run, "two.txt"), "line 1 has no TAB; a pair is source<TAB>target"),
         (("eval", run, "none.tsv"), "none.tsv"),
     ):
