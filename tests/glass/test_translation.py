@@ -213,6 +213,7 @@ def _doubled(forward, s, memory, valid, tap, **more):
     return forward(s, memory, valid, Twice(), **more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["translation", "recurrent"])
 @pytest.mark.parametrize(("scheme", "language"), [("light", "en"), ("dark", "zh")])
 def test_nothing_serious_for_axe(chromium, tmp_path, kind, scheme, language):
