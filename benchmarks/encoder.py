@@ -200,10 +200,8 @@ def who_speaks(folder: Path) -> None:
     shape = ["tokenizer=bpe", "bpe_vocab_size=2048", f"seed={SEED}"]
     with masked.begun([str(whole)], folder / "plays", assignments=shape) as training:
         trained(training, SECONDS / 2)
-    results = {
-        "the largest label": (common, None),
-        "words, logistic regression": (bag.accuracy, bag.macro_f1),
-    }
+    _told("the largest label", common)
+    _told("words, logistic regression", bag.accuracy, bag.macro_f1)
     for name, base, settings in (
         ("encoder, pre-trained", folder / "plays", ["pooling=mean"]),
         ("encoder, published", published(), ["pooling=mean"]),
@@ -216,9 +214,12 @@ def who_speaks(folder: Path) -> None:
             fit(learning, Quiet())  # type: ignore[arg-type]
         opened = open_folder(out)
         result = measure(opened.encoder(), opened.tokenizer(), [folder / "tested.tsv"])
-        results[name] = (result.accuracy, result.macro_f1)
-    for name, (accuracy, f1) in results.items():
-        print(f"  {name:<28} accuracy {accuracy:.4f}" + (f"  macro-F1 {f1:.4f}" if f1 is not None else ""))
+        _told(name, result.accuracy, result.macro_f1)
+
+
+def _told(name: str, accuracy: float, f1: float | None = None) -> None:
+    macro = f"  macro-F1 {f1:.4f}" if f1 is not None else ""
+    print(f"  {name:<28} accuracy {accuracy:.4f}{macro}", flush=True)
 
 
 def published() -> Path | None:
