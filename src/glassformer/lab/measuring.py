@@ -14,6 +14,7 @@ from ..claims import claim
 from ..claims.run import reread
 from ..errors import UserError
 from ..texts import Language
+from .building import Problem
 from .leash import Leash
 from .outcomes import Outcome
 from .pages import outcome_part
@@ -42,12 +43,6 @@ class Part(BaseModel):
     """A piece of a page."""
 
     html: str
-
-
-class Problem(BaseModel):
-    """What was wrong, in one line."""
-
-    detail: str
 
 
 class Measurements:
