@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from markupsafe import Markup
 
@@ -20,11 +21,11 @@ class Outcome:
     claim: Claim
     measured: Measured
 
-    @property
+    @cached_property
     def judgement(self) -> Judgement:
         return self.claim.judge(self.measured)
 
-    @property
+    @cached_property
     def figures(self) -> Sequence[Figure]:
         return self.claim.figures(self.measured)
 
