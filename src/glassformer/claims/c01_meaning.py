@@ -166,7 +166,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
     series = []
     for way, title in WAYS.items():
         found = [[run[way][what] for run in measured[part]] for part, what, _ in asked]
-        series.append(spread(title, range(len(asked)), found, most=1, joined=False))
+        series.append(spread(title, range(len(asked)), found, within=(-1, 1), joined=False))
     control = (
         *(0.0, measured["chance"], _over(measured, "manual", "trained", "chance").mean),
         _over(measured, "language", "trained", "without_offset").mean,

@@ -107,7 +107,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
             Text("源文本的字母数", "letters of the source"),
             Text("比例", "share"),
             tuple(
-                spread(title, measured["lengths"], _by_seed(measured, name, what), most=1)
+                spread(title, measured["lengths"], _by_seed(measured, name, what), within=(0, 1))
                 for name, title in NAMES.items()
             ),
         )

@@ -33,13 +33,15 @@ def spread(
     x: Sequence[float],
     values: Sequence[Sequence[float]],
     *,
-    most: float = math.inf,
+    within: tuple[float, float] = (-math.inf, math.inf),
     joined: bool = True,
 ) -> Series:
-    """The means of several values at each x, with their intervals of 95 % as far as `most`."""
+    """The means of several values at each x, with their intervals of 95 %, as far as these lie `within` what
+    can be."""
     means = [mean(each) for each in values]
-    high = [min(m.high, most) for m in means]
-    return Series(label, x, [m.mean for m in means], [m.low for m in means], high, joined=joined)
+    low = [max(m.low, within[0]) for m in means]
+    high = [min(m.high, within[1]) for m in means]
+    return Series(label, x, [m.mean for m in means], low, high, joined=joined)
 
 
 @dataclass(frozen=True)
@@ -72,21 +74,21 @@ def drawing(figure: Figure, language: Language) -> Markup:
     points = []  # above all lines
     for n, series in enumerate(figure.series):
         # Nothing is drawn for a point that has no place, and no line across it.
-        places = [axes.place(x, y) for x, y in zip(series.x, series.y, strict=True)]
+        places = [at for x, y in zip(series.x, series.y, strict=True) if (at := axes.place(x, y))]
         if series.joined:
-            path = " ".join(f"{at[0]:.1f},{at[1]:.1f}" for at in places if at)
+            path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
             parts.append(f'<polyline class="line{n}" points="{path}"/>')
-        for x, low, high in zip(series.x, series.low, series.high, strict=bool(series.low)):
-            if (bottom := axes.place(x, low)) and (top := axes.place(x, high)):
-                points.append(
-                    f'<line class="interval line{n}" x1="{top[0]:.1f}" x2="{top[0]:.1f}" '
-                    f'y1="{top[1]:.1f}" y2="{bottom[1]:.1f}"/>'
-                )
-        points += [
-            f'<circle class="dot line{n}" cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="3.5"/>'
-            for at in places
-            if at and series.dots
+        ends = [
+            (bottom, top)
+            for x, low, high in zip(series.x, series.low, series.high, strict=bool(series.low))
+            if (bottom := axes.place(x, low)) and (top := axes.place(x, high))
         ]
+        if ends:
+            path = "".join(f"M{x:.1f} {bottom:.1f}V{top:.1f}" for (x, bottom), (_, top) in ends)
+            points.append(f'<path class="interval line{n}" d="{path}"/>')
+        if series.dots:
+            path = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places)
+            points.append(f'<path class="dots line{n}" d="{path}"/>')
     return Markup("".join([*parts, *points]))
 
 
@@ -111,7 +113,7 @@ def svg(figure: Figure, language: Language) -> str:
         y = above + HEIGHT + LINE_HEIGHT * (n + 1) + 10
         parts.append(
             f'<line class="key line{n}" x1="24" x2="52" y1="{y}" y2="{y}"/>'
-            f'<circle class="dot line{n}" cx="38" cy="{y}" r="3.5"/>'
+            f'<path class="dots line{n}" d="M38 {y}h0"/>'
             f'<text class="legend" x="62" y="{y + 4}">{told(series.label)}</text>'
         )
     return "".join([*parts, "</svg>\n"])
@@ -126,9 +128,6 @@ STYLE = (
     ".paper{fill:var(--paper)}text{fill:var(--soft)}.title{fill:var(--ink);font-size:15px}"
     ".legend{fill:var(--ink)}.x{text-anchor:middle;font-size:12px}.y,.end{text-anchor:end}.y{font-size:12px}"
     ".grid{stroke:var(--rule)}polyline{fill:none;stroke-width:2.2;stroke-linejoin:round}"
-    ".interval,.key{stroke-width:2.2}"
-    + "".join(
-        f"polyline.line{n},line.line{n}{{stroke:var(--{n})}}circle.line{n}{{fill:var(--{n})}}"
-        for n in range(MOST_SERIES)
-    )
+    ".interval,.key{stroke-width:2.2}.dots{stroke-width:7;stroke-linecap:round}"
+    + "".join(f".line{n}{{stroke:var(--{n})}}" for n in range(MOST_SERIES))
 )
