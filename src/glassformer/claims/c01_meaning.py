@@ -31,7 +31,7 @@ WAYS = {
 def measure(work: Work) -> Measured:
     """For each seed and each of WAYS what `words` measures, on a language of our own and on Python's manual;
     and the analogies of published vectors, if a file of them is given."""
-    given = published(*work.published) if work.published else None
+    given = published(*work.given.published) if work.given.published else None
     seeds = work.choose(range(4), range(8))
     epochs = work.choose(10, 20)
     return {

@@ -48,12 +48,22 @@ class Judgement:
         return f"在{self.within.zh}成立" if language == "zh" else f"holds within {self.within.en}"
 
 
+@dataclass(frozen=True)
+class Given:
+    """What somebody has made already and wants measured as well. `published`, for C1: word vectors, and a
+    list of analogies to ask them. `translators`, for C4: a run without attention, one with it, and pairs to
+    translate."""
+
+    published: tuple[Path, Path] | None = None
+    translators: tuple[tuple[Path, Path, Path], ...] = ()
+
+
 class Work:
-    """What an experiment works with: whether it must be quick, and a place for what is done already.
+    """What an experiment works with: whether it must be quick, what was given to it, and a place for what is
+    done already.
 
     `kept` are the results of parts, by what was asked; `keep` is told after each that is new; `advance` hears
-    how many parts are done, of how many. `published` are word vectors and a list of analogies to ask them, if
-    somebody gave such files."""
+    how many parts are done, of how many."""
 
     def __init__(
         self,
@@ -61,9 +71,9 @@ class Work:
         kept: dict[str, Any] | None = None,
         keep: Callable[[dict[str, Any]], None] = lambda kept: None,
         advance: Callable[[int, int], None] = lambda done, total: None,
-        published: tuple[Path, Path] | None = None,
+        given: Given | None = None,
     ) -> None:
-        self.published = published
+        self.given = given or Given()
         self.quick, self._kept, self._keep, self._advance = quick, kept or {}, keep, advance
         self._done = self._total = 0
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import __version__, output
 from ..errors import UserError
-from .claim import Claim, Measured, Work
+from .claim import Claim, Given, Measured, Work
 
 DIGITS = 8  # of a number that is kept
 
@@ -20,7 +20,7 @@ def run(
     folder: Path,
     *,
     quick: bool,
-    published: tuple[Path, Path] | None = None,
+    given: Given | None = None,
     advance: Callable[[int, int], None] = lambda done, total: None,
 ) -> Measured:
     """Measure a claim and keep what was found as folder/NAME.json. What a run that was stopped had done is
@@ -34,7 +34,7 @@ def run(
     before = _read(partial)
     kept = before["parts"] if before.get("terms") == terms else {}
     started = time.perf_counter()
-    found = claim.measure(Work(quick, kept, keep, advance, published))
+    found = claim.measure(Work(quick, kept, keep, advance, given))
     seconds = time.perf_counter() - started
     measured = json.loads(json.dumps(_rounded({**terms, "seconds": seconds, **found}), allow_nan=False))
     output.write_text(folder / f"{claim.name}.json", written(measured))

@@ -32,6 +32,15 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="For C1: word vectors that others made, and a list of analogies to ask them.",
 )
+@click.option(
+    "--translators",
+    nargs=3,
+    multiple=True,
+    metavar="WITHOUT WITH PAIRS",
+    type=click.Path(path_type=Path),
+    help="For C4: a run of train --model seq2seq with attention=none, one with attention, and a file of "
+    "pairs for both to translate. May be given more than once.",
+)
 @click.option("--list", "only_list", is_flag=True, help="Tell the claims and measure nothing.")
 @json_option
 def claims(
@@ -39,6 +48,7 @@ def claims(
     quick: bool,
     out: Path,
     published: tuple[Path, Path] | None,
+    translators: tuple[tuple[Path, Path, Path], ...],
     only_list: bool,
     as_json: bool,
 ) -> None:
@@ -51,9 +61,11 @@ def claims(
       glassformer claims --quick
       glassformer claims C7 C12 -o measured
       glassformer claims C1 --published glove.6B.100d.txt questions-words.txt
+      glassformer claims C4 --translators runs/none runs/attention test.tsv
     """
     from .. import output
     from ..claims import MODULES, claim
+    from ..claims.claim import Given
     from ..claims.figure import svg
     from ..claims.run import run
     from ..lab.outcomes import Outcome
@@ -63,8 +75,10 @@ def claims(
     from ..texts import LANGUAGES
 
     chosen = [claim(name) for name in dict.fromkeys(name.upper() for name in names or MODULES)]
-    if published and "C1" not in (each.name for each in chosen):
-        raise UserError("--published is for C1, which is not among the claims to measure")
+    for option, files, name in (("--published", published, "C1"), ("--translators", translators, "C4")):
+        if files and name not in (each.name for each in chosen):
+            raise UserError(f"{option} is for {name}, which is not among the claims to measure")
+    given = Given(published, translators)
     spoken = locale()
     if only_list:
         for each in chosen:
@@ -74,7 +88,7 @@ def claims(
     outcomes = []
     with progress() as advance:
         for each in chosen:
-            measured = run(each, out, quick=quick, published=published, advance=partial(advance, each.name))
+            measured = run(each, out, quick=quick, given=given, advance=partial(advance, each.name))
             outcome = Outcome(each, measured)
             outcomes.append(outcome)
             for language in LANGUAGES:

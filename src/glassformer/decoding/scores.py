@@ -5,6 +5,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from ..errors import UserError
 
 _CHINESE = re.compile("[\u3400-\u9fff]")
@@ -45,25 +48,59 @@ def against(translations: Sequence[str], references: Sequence[str]) -> Scores:
         raise UserError(
             f"{len(translations)} translations and {len(references)} references: no two go together"
         )
-    return _scores(translations, references, "zh" if _mostly(_CHINESE, references) else "13a")
+    return _scores(translations, references, _cut(references))
 
 
 def by_length(
     sources: Sequence[str], translations: Sequence[str], references: Sequence[str]
 ) -> tuple[str, list[Lengths]]:
-    """The same for sources of about one length, groups without a line left out; and what counts as length:
-    "words" between white space, or "characters" where most sources are written without (Chinese, Japanese,
-    Thai), or none has any."""
+    """The same for sources of about one length, and what counts as length, as `length_groups` says."""
+    what, groups = length_groups(sources)
+    told = []
+    for low, high, some in groups:
+        scores = _scores([translations[i] for i in some], [references[i] for i in some], _cut(references))
+        told.append(Lengths(low, high, len(some), scores))
+    return what, told
+
+
+def length_groups(sources: Sequence[str]) -> tuple[str, list[tuple[int, int | None, list[int]]]]:
+    """What counts as length: "words" between white space, or "characters" where most sources are written
+    without (Chinese, Japanese, Thai), or none has any; and the groups of EDGES: from which length to which
+    (None: or more), and which sources they are. Groups without one are left out."""
     words = not _mostly(_UNSPACED, sources) and any(len(source.split()) > 1 for source in sources)
     lengths = [len(source.split()) if words else len("".join(source.split())) for source in sources]
-    tokenize = "zh" if _mostly(_CHINESE, references) else "13a"
     groups = []
     for low, high in zip((0, *(edge + 1 for edge in EDGES)), (*EDGES, None), strict=True):
         some = [i for i, n in enumerate(lengths) if low <= n and (high is None or n <= high)]
         if some:
-            scores = _scores([translations[i] for i in some], [references[i] for i in some], tokenize)
-            groups.append(Lengths(low, high, len(some), scores))
+            groups.append((low, high, some))
     return "words" if words else "characters", groups
+
+
+def bleu_counts(translations: Sequence[str], references: Sequence[str]) -> NDArray[np.int64]:
+    """What BLEU counts in each line (n, 10): n-grams of 1 to 4 tokens that the reference has as well, all of
+    them, and the tokens of both. `bleu` makes of the sums over lines what `against` tells of these lines."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    metric = BLEU(tokenize=_cut(references), effective_order=True)
+    found = (
+        metric.sentence_score(translation, [reference])
+        for translation, reference in zip(translations, references, strict=True)
+    )
+    return np.array([[*line.counts, *line.totals, line.sys_len, line.ref_len] for line in found])
+
+
+def bleu(counts: ArrayLike) -> float:
+    """BLEU, of 100, by the sums (10) of what `bleu_counts` counted."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    *ngrams, written, reference = np.asarray(counts).tolist()
+    return float(BLEU.compute_bleu(ngrams[:4], ngrams[4:], written, reference, smooth_method="exp").score)
+
+
+def _cut(references: Sequence[str]) -> str:
+    """How sacrebleu is to cut these into tokens."""
+    return "zh" if _mostly(_CHINESE, references) else "13a"
 
 
 def _mostly(pattern: re.Pattern[str], lines: Sequence[str]) -> bool:
