@@ -6,8 +6,9 @@ import math
 import pytest
 
 from glassformer.claims import claim, measured
-from glassformer.claims.c15_cost_of_a_layer import _chain, _counted, crossing, formula
+from glassformer.claims.c15_cost_of_a_layer import crossing
 from glassformer.claims.claim import Verdict
+from glassformer.claims.costs import chain_length, count, formula
 
 C15 = claim("C15")
 
@@ -15,12 +16,12 @@ C15 = claim("C15")
 @pytest.mark.parametrize("size", [(1, 8), (5, 8), (7, 16)])
 @pytest.mark.parametrize("kind", ["rnn", "block"])
 def test_what_is_counted_is_the_formula(kind, size):
-    assert _counted(kind, size) == formula(kind, *size)
+    assert count(kind, size) == formula(kind, *size)
 
 
 def test_chains():
-    assert [_chain("rnn", n) for n in (2, 5)] == [2, 5]
-    assert _chain("block", 2) == _chain("block", 5) == 6
+    assert [chain_length("rnn", n) for n in (2, 5)] == [2, 5]
+    assert chain_length("block", 2) == chain_length("block", 5) == 6
 
 
 def test_lines_cross_between_sizes():

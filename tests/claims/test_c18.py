@@ -8,7 +8,8 @@ import torch
 from torch import nn
 
 from glassformer.claims import claim, measured
-from glassformer.claims.c18_what_lets_stacks_train import (
+from glassformer.claims.claim import Verdict, Work
+from glassformer.claims.stacks import (
     CONTEXT,
     VARIANTS,
     WIDTH,
@@ -20,7 +21,6 @@ from glassformer.claims.c18_what_lets_stacks_train import (
     stack,
     text,
 )
-from glassformer.claims.claim import Verdict, Work
 from glassformer.nn.blocks import Block
 
 C18 = claim("C18")

@@ -1,113 +1,52 @@
 """C15: what a layer costs: n·d² in n steps for an RNN, n²·d + n·d² at once for attention with its FFN."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
-import torch
-from torch import Tensor
-
-from ..nn.attention import MultiHeadAttention, attend
-from ..nn.blocks import Block, FeedForward, make_norm
-from ..nn.recurrent import Recurrent
 from ..texts import Text, number
 from .claim import Claim, Judgement, Measured, Verdict, Work
+from .costs import (
+    LENGTHS,
+    SWEEPS,
+    D,
+    N,
+    chain_length,
+    count,
+    formula,
+    layer,
+    time_layers,
+    time_terms,
+)
 from .figure import Figure, Series
-from .serial import operations, products_in_a_row, steps_between
+from .serial import steps_between
 from .statistics import Mean, exponent
-from .timing import Seconds, growth, seconds, timed, typical
+from .timing import growth, timed, typical
 
-LENGTHS = (32, 64, 128, 256, 512, 1024, 2048)
-WIDTHS = (16, 32, 64, 128, 256, 512, 1024)
-N, D = 128, 64  # of sweeps over the other
 END = 3  # sizes at either end of a sweep that an exponent is fitted to
 TOLERANCE = 0.25  # between the exponent of time and that of operations
 KINDS = {"rnn": Text("RNN", "RNN"), "block": Text("注意力 + FFN", "attention + FFN")}
-SWEEPS = {"n": [(n, D) for n in LENGTHS], "d": [(N, d) for d in WIDTHS]}
 PLACES = 12  # of a text whose last token is influenced by its first
-
-
-def formula(kind: str, n: int, d: int) -> int:
-    """Operations of a layer, two for each multiplication with its addition; the FFN's inner width is 4d."""
-    return 4 * n * d * d if kind == "rnn" else 24 * n * d * d + 4 * n * n * d
 
 
 def measure(work: Work) -> Measured:
     rounds = work.choose(4, 6)
     counts = {
-        f"{kind} {over}": work.parts(f"operations {kind}", sizes, partial(_counted, kind))
+        f"{kind} {over}": work.parts(f"operations {kind}", sizes, partial(count, kind))
         for kind in KINDS
         for over, sizes in SWEEPS.items()
     }
     return {
         "sizes": SWEEPS,
         "operations": counts,
-        "chains": {kind: work.parts(f"chain {kind}", LENGTHS[:END], partial(_chain, kind)) for kind in KINDS},
+        "chains": {
+            kind: work.parts(f"chain {kind}", LENGTHS[:END], partial(chain_length, kind)) for kind in KINDS
+        },
         "places": PLACES,
-        "paths": work.parts("path", list(KINDS), lambda kind: steps_between(_layer(kind, 8), PLACES, 8)),
-        "times": work.parts("times", [rounds], _times)[0],
-        "terms": work.parts("terms", [rounds], _terms)[0],
+        "paths": work.parts("path", list(KINDS), lambda kind: steps_between(layer(kind, 8), PLACES, 8)),
+        "times": work.parts("times", [rounds], time_layers)[0],
+        "terms": work.parts("terms", [rounds], time_terms)[0],
     }
-
-
-def _layer(kind: str, d: int) -> Callable[..., Tensor]:
-    """The layer as a function of x (b, n, d), a backend and a tap."""
-    torch.manual_seed(0)
-    if kind == "rnn":
-        recurrent = Recurrent("rnn", d, d)
-        return lambda x, **options: recurrent(x, **options)[0]
-    norms = (make_norm("layernorm", d, 1e-5), make_norm("layernorm", d, 1e-5))
-    return Block(MultiHeadAttention(d, max(1, d // 64)), FeedForward(d, 4 * d), norms)
-
-
-def _counted(kind: str, size: tuple[int, int]) -> int:
-    n, d = size
-    with torch.device("meta"):
-        layer, x = _layer(kind, d), torch.empty(1, n, d)
-    return operations(lambda: layer(x, backend="reference"))
-
-
-def _chain(kind: str, n: int) -> int:
-    return products_in_a_row(_layer(kind, D)(torch.randn(1, n, D), backend="reference"))
-
-
-def _times(rounds: int) -> dict[str, Seconds]:
-    """Seconds of a forward pass, by kind and sweep and size."""
-    works = [
-        _quietly(partial(_layer(kind, d), torch.randn(1, n, d)))
-        for kind in KINDS
-        for sizes in SWEEPS.values()
-        for n, d in sizes
-    ]
-    found = iter(seconds(works, rounds))
-    return {f"{kind} {over}": [next(found) for _ in SWEEPS[over]] for kind in KINDS for over in SWEEPS}
-
-
-def _quietly(work: Callable[[], object]) -> Callable[[], None]:
-    def run() -> None:
-        with torch.no_grad():
-            work()
-
-    return run
-
-
-def _terms(rounds: int) -> dict[str, Seconds]:
-    """Seconds, by length, of the two terms of a block apart: projections and FFN; scores, softmax and
-    mixture, fused and step by step."""
-    works = []
-    for backend in ("fused", "reference"):
-        for n in LENGTHS:
-            works.append(_quietly(partial(attend, *torch.randn(3, 1, 1, n, D), backend=backend)))
-    attention, ffn = MultiHeadAttention(D, 1), FeedForward(D, 4 * D)
-
-    def linear(x: Tensor) -> None:
-        for projection in (attention.query, attention.key, attention.value, attention.output):
-            projection(x)
-        ffn(x)
-
-    works += [_quietly(partial(linear, torch.randn(1, n, D))) for n in LENGTHS]
-    found, size = seconds(works, rounds), len(LENGTHS)
-    return {"fused": found[:size], "reference": found[size : 2 * size], "linear": found[2 * size :]}
 
 
 def crossing(sizes: Sequence[float], below: Sequence[float], above: Sequence[float]) -> float:
