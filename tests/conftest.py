@@ -2,9 +2,9 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -41,18 +41,28 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return training.run.folder
 
 
+class Ended(NamedTuple):
+    """How a command line ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
 @pytest.fixture
-def glassformer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
-    """Run a command line in an empty folder; returns its exit code, output and errors."""
+def glassformer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Callable[..., Ended]:
+    """Run a command line in an empty folder."""
     from glassformer.__main__ import main
 
     monkeypatch.chdir(tmp_path)
 
-    def run(*words: object) -> tuple[int, str, str]:
+    def run(*words: object) -> Ended:
         monkeypatch.setattr(sys, "argv", ["glassformer", *map(str, words)])
         with pytest.raises(SystemExit) as ended:
             main()
-        return (int(ended.value.code or 0), *capsys.readouterr())
+        return Ended(int(ended.value.code or 0), *capsys.readouterr())
 
     return run
 

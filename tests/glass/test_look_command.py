@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import test_cli
+from conftest import Ended
 from published import WORDPIECE_ROLES, bert, save, wordpiece
-from test_cli import Ended
-
-glassformer = test_cli.glassformer  # the fixture
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pytest
 import torch
 from PIL import Image
 
-from conftest import CHROMIUM
+from browsing import watched
 from glassformer import look
 from glassformer.data.tokenizers import CharTokenizer
 from glassformer.glass.page import Subject
@@ -33,29 +33,15 @@ def subject(text, context=96, layers=2, heads=12):
 @pytest.fixture
 def opened(chromium, tmp_path):
     """Opens a page; at the end, nothing may have been asked of the network or complained of."""
-    path, heard, contexts = tmp_path / "look.html", [], []
+    path = tmp_path / "look.html"
+    usual = {"java_script_enabled": False, "offline": True}
+    with watched(chromium, path.as_uri(), "data:image/png", **usual) as opens_url:
 
-    def opens(html, **options):
-        path.write_text(html, encoding="utf-8", newline="\n")
-        contexts.append(chromium.new_context(**{"java_script_enabled": False, "offline": True} | options))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(10_000)
-        page.on("crash", lambda _: heard.append("the page crashed"))
-        page.on("console", lambda message: heard.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: heard.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (heard.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda request: heard.append(request.url))
-        page.goto(path.as_uri())
-        return page
+        def opens(html, **options):
+            path.write_text(html, encoding="utf-8", newline="\n")
+            return opens_url(path.as_uri(), **options)
 
-    if not chromium.is_connected():
-        pytest.fail(f"{CHROMIUM} died in an earlier test")
-    yield opens
-    if not chromium.is_connected():
-        pytest.fail(f"{CHROMIUM} died in this test; heard before: {heard}")
-    for context in contexts:
-        context.close()
-    assert [what for what in heard if what != path.as_uri() and not what.startswith("data:image/png")] == []
+        yield opens
 
 
 @pytest.fixture

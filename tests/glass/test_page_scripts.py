@@ -12,6 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
+from browsing import watched
 from glass.reading import data_of, make_encoder, wrapping
 from glassformer import look, trace
 from glassformer.data.tokenizers import END, ByteTokenizer, CharTokenizer
@@ -36,25 +37,17 @@ def make(tokenizer, context=64, layers=2, heads=4):
 @pytest.fixture
 def opened(chromium, tmp_path):
     """Opens a page with scripts; at the end nothing may have been complained of or asked of the network."""
-    heard, contexts = [], []
+    asked, usual = ("data:image/png", "file:///", "blob:"), {"offline": True, "accept_downloads": True}
+    with watched(chromium, *asked, **usual) as opens_url:
 
-    def opens(html):
-        path = tmp_path / "look.html"
-        path.write_text(html, encoding="utf-8", newline="\n")
-        contexts.append(chromium.new_context(offline=True, accept_downloads=True))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(20_000)
-        page.on("console", lambda message: heard.append(message.text))
-        page.on("pageerror", lambda error: heard.append(str(error)))
-        page.on("request", lambda request: heard.append(request.url))
-        page.goto(path.as_uri())
-        page.locator(".view canvas").first.wait_for()
-        return page
+        def opens(html):
+            path = tmp_path / "look.html"
+            path.write_text(html, encoding="utf-8", newline="\n")
+            page = opens_url(path.as_uri())
+            page.locator(".view canvas").first.wait_for()
+            return page
 
-    yield opens
-    for context in contexts:
-        context.close()
-    assert [what for what in heard if not what.startswith(("data:image/png", "file:///", "blob:"))] == []
+        yield opens
 
 
 @pytest.fixture

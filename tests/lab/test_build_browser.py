@@ -1,14 +1,12 @@
 """The training lab in a browser: order a training, watch it, stop it, look at its heads; in two languages."""
 
-import threading
-import time
 from pathlib import Path
 
 import pytest
-import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
+from browsing import serving, watched
 from conftest import TEXT
 from glassformer.lab import building
 from glassformer.lab.pages import lesson_page
@@ -25,8 +23,8 @@ STARTED = 60_000  # milliseconds: a process that loads torch on a busy machine
 
 
 @pytest.fixture
-def served(tmp_path):
-    """The address of a server that has the lesson `build` and nothing else."""
+def opened(chromium, tmp_path):
+    """Opens the lesson `build`, of a server that has nothing else."""
     app = FastAPI()
     app.include_router(building.router(Trainings(tmp_path / "runs")))
 
@@ -42,36 +40,10 @@ def served(tmp_path):
         )
         return HTMLResponse(page.html, headers={"content-security-policy": page.policy})
 
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.05)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
-
-
-@pytest.fixture
-def opened(chromium, served):
-    """Opens the lesson; at the end, nothing may have been complained of."""
-    heard, contexts = [], []
-
-    def opens(language, **options):
-        contexts.append(chromium.new_context(**options))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(15_000)
-        page.on("console", lambda message: heard.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: heard.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (heard.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.goto(f"{served}/{language}/build.html")
-        return page
-
-    yield opens
-    for context in contexts:
-        context.close()
     # A browser itself tells of every answer that refuses.
-    assert [what for what in heard if "the server responded with a status of 422" not in what] == []
+    refused = "the server responded with a status of 422"
+    with serving(lambda port: app) as address, watched(chromium, address, forgiven=refused) as opens:
+        yield lambda language, **options: opens(f"{address}/{language}/build.html", **options)
 
 
 def order(page, text, probe, steps, name="cat"):

@@ -1,13 +1,10 @@
 """The claims in a browser: their page, and a quick run from a lesson; in two languages, light and dark."""
 
-import threading
-import time
-
 import pytest
-import uvicorn
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from browsing import serving, watched
 from glassformer.lab.server import create_app
 from glassformer.lab.words import say
 
@@ -18,39 +15,18 @@ MEASURED = 60_000  # milliseconds: a process that loads torch on a busy machine
 
 
 @pytest.fixture
-def served(tmp_path):
-    """The address of a lab that measures."""
-    config = uvicorn.Config(None, port=0, log_level="error")
-    server = uvicorn.Server(config)
-    socket = config.bind_socket()
-    port = socket.getsockname()[1]
-    config.app = create_app(tmp_path, port=port, trains=True)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]})
-    thread.start()
-    while not server.started:
-        time.sleep(0.05)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join()
+def opened(chromium, tmp_path):
+    """Opens a page of a lab that measures."""
+    with (
+        serving(lambda port: create_app(tmp_path, port=port, trains=True)) as address,
+        watched(chromium, address) as opens,
+    ):
+        yield lambda path, **options: opens(f"{address}/{path}", **options)
 
 
-@pytest.fixture
-def opened(chromium, served):
-    """Opens a page; at the end, nothing may have been complained of."""
-    heard, contexts = [], []
-
-    def opens(path, **options):
-        contexts.append(chromium.new_context(**options))
-        page = contexts[-1].new_page()
-        page.on("console", lambda message: heard.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: heard.append(f"error: {error}"))
-        page.goto(f"{served}/{path}")
-        return page
-
-    yield opens
-    for context in contexts:
-        context.close()
-    assert heard == []
+def points(part):
+    """How many points stand in the figures of a part of a page."""
+    return sum(path.get_attribute("d").count("M") for path in part.locator("path.dots").all())
 
 
 @LANGUAGES
@@ -61,7 +37,7 @@ def test_a_claim_is_measured_from_its_lesson(opened, language):
     page.wait_for_selector("#C7 .result figure", timeout=MEASURED)
     expect(claim.locator("output")).to_have_text(say("claims_finished", language))
     assert claim.locator("progress").is_hidden()
-    assert claim.locator(".result .dot").count() > 10
+    assert points(claim.locator(".result")) > 10
 
 
 def test_a_quick_run_is_stopped_and_goes_on(opened):
@@ -99,5 +75,5 @@ def test_a_narrow_page_does_not_scroll_sideways(opened):
 
 def test_without_scripts_everything_stands_there_but_the_button(opened):
     page = opened("en/claims.html", java_script_enabled=False)
-    assert page.locator("#C7 .dot").count() > 10
+    assert points(page.locator("#C7")) > 10
     assert page.locator(".rerun").first.is_hidden()

@@ -6,9 +6,6 @@ from glassformer.errors import UserError
 from glassformer.lab import export
 from glassformer.lab.pages import index_page, lesson_page
 from glassformer.lessons import CHAPTERS, LESSONS
-from test_cli import glassformer
-
-__all__ = ["glassformer"]  # the fixture
 
 
 def test_every_page_is_there_and_is_the_servers(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from browsing import watched
 from glassformer.lab.formulas import formula
 from glassformer.lab.pages import index_page, lesson_page, questions
 from glassformer.lab.words import say
@@ -35,34 +36,20 @@ HOSTILE = [
 @pytest.fixture
 def opened(chromium, tmp_path):
     """Opens a lesson's page from disk without a network; at the end, nothing may have been complained of."""
-    heard, contexts = [], []
+    with watched(chromium, "file:", offline=True) as opens_url:
 
-    def opens(number, language="en", fragment="", **options):
-        name = SLUGS[number] if isinstance(number, int) else "index"
-        page_of = (
-            lesson_page(LESSONS, number, language) if name != "index" else index_page(CHAPTERS, language)
-        )
-        folder = tmp_path / language
-        folder.mkdir(exist_ok=True)
-        path = folder / f"{name}.html"
-        path.write_text(page_of.html, encoding="utf-8", newline="\n")
-        contexts.append(chromium.new_context(**{"offline": True} | options))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(10_000)
-        page.on("crash", lambda _: heard.append("the page crashed"))
-        page.on("console", lambda message: heard.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: heard.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (heard.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on(
-            "request", lambda request: None if request.url.startswith("file:") else heard.append(request.url)
-        )
-        page.goto(path.as_uri() + fragment)
-        return page
+        def opens(number, language="en", fragment="", **options):
+            name = SLUGS[number] if isinstance(number, int) else "index"
+            page_of = (
+                lesson_page(LESSONS, number, language) if name != "index" else index_page(CHAPTERS, language)
+            )
+            folder = tmp_path / language
+            folder.mkdir(exist_ok=True)
+            path = folder / f"{name}.html"
+            path.write_text(page_of.html, encoding="utf-8", newline="\n")
+            return opens_url(path.as_uri() + fragment, **options)
 
-    yield opens
-    for context in contexts:
-        context.close()
-    assert heard == []
+        yield opens
 
 
 def tables(page):

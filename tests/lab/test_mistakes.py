@@ -11,9 +11,6 @@ from glassformer.lab.leash import spoken
 from glassformer.lab.task import MOST_BYTES, PROBE
 from glassformer.lab.words_build import WORDS
 from lab.serving import address, client, save
-from test_cli import glassformer
-
-__all__ = ["glassformer"]  # the fixture
 
 
 @pytest.fixture(scope="module")

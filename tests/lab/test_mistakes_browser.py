@@ -1,12 +1,9 @@
 """What the pages tell when they are asked too much, or when nobody answers; slow: they need a browser."""
 
-import socket
-import threading
-
 import pytest
-import uvicorn
 from playwright.sync_api import expect
 
+from browsing import serving
 from glassformer.lab.reading import MOST_CHARACTERS
 from glassformer.lab.server import create_app
 from glassformer.lab.task import MOST_BYTES
@@ -21,16 +18,8 @@ pytestmark = pytest.mark.slow
 def lab(tmp_path):
     """The lab's address, served from a thread."""
     save(tmp_path / "bytes")
-    listener = socket.create_server(("127.0.0.1", 0))
-    port = listener.getsockname()[1]
-    app = create_app(tmp_path, port=port, trains=True)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(10)
-    listener.close()
+    with serving(lambda port: create_app(tmp_path, port=port, trains=True)) as url:
+        yield url
 
 
 @pytest.fixture

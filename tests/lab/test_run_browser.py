@@ -2,16 +2,14 @@
 
 import re
 import shutil
-import socket
-import threading
 import time
 from urllib.parse import urlsplit
 
 import pytest
-import uvicorn
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from browsing import serving, watched
 from glass.reading import LETTERS, make
 from glass.test_translation import make as translator
 from glassformer.lab.export import export
@@ -45,44 +43,15 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def served(folder):
     """The lab's address, served from a thread."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    port = listener.getsockname()[1]
-    app = create_app(folder, port=port)
-    server = uvicorn.Server(
-        uvicorn.Config(app, log_config=None, ws="none", h11_max_incomplete_event_size=1 << 18)
-    )
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(10)
-    listener.close()
+    with serving(lambda port: create_app(folder, port=port), h11_max_incomplete_event_size=1 << 18) as url:
+        yield url
 
 
 @pytest.fixture
 def opened(chromium, served):
-    """Opens a page of the lab; at the end, nobody else may have been asked and nothing complained of."""
-    heard, contexts = [], []
-
-    def opens(path, **options):
-        contexts.append(chromium.new_context(**options))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(10_000)
-        page.on("console", lambda said: heard.append(f"{said.type}: {said.text}"))
-        page.on("pageerror", lambda error: heard.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (heard.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda request: asked(request.url))
-        page.goto(served + path)
-        return page
-
-    def asked(url):
-        if not url.startswith((f"{served}/", "data:image/png;base64,")):
-            heard.append(url)
-
-    yield opens
-    for context in contexts:
-        context.close()
-    assert heard == []
+    """Opens a page of the lab; at the end, nobody else may have been asked."""
+    with watched(chromium, f"{served}/", "data:image/png;base64,") as opens:
+        yield lambda path, **options: opens(served + path, **options)
 
 
 def run(language="en", name="春 bytes", **asked):
@@ -302,22 +271,16 @@ def test_a_run_that_goes_while_it_is_open_is_told(chromium, served, folder):
 @BOTH
 @pytest.mark.parametrize(("locale", "language"), [("zh-CN", "zh"), ("en-US", "en"), ("fr-FR", "en")])
 def test_the_exported_lab_opens_from_disk(chromium, tmp_path, locale, language, java_script_enabled):
-    first, heard = export(tmp_path / "lab"), []
-    context = chromium.new_context(offline=True, locale=locale, java_script_enabled=java_script_enabled)
-    page = context.new_page()
-    page.on("console", lambda said: heard.append(said.text))
-    page.on("pageerror", lambda error: heard.append(str(error)))
-    page.on("request", lambda request: None if request.url.startswith("file:") else heard.append(request.url))
-    page.goto(first.as_uri())
-    if java_script_enabled:
-        page.wait_for_url(re.compile(f"/{language}/index.html$"))
-    else:
-        page.locator(f"[href='{language}/index.html']").click()
-    page.locator(".contents a").first.click()
-    page.locator(".language").click()
-    assert page.locator("h1").is_visible()
-    page.locator(".home").click()
-    other = "en" if language == "zh" else "zh"
-    assert page.url.endswith(f"/{other}/index.html")
-    context.close()
-    assert heard == []
+    first = export(tmp_path / "lab")
+    with watched(chromium, "file:", offline=True) as opens:
+        page = opens(first.as_uri(), locale=locale, java_script_enabled=java_script_enabled)
+        if java_script_enabled:
+            page.wait_for_url(re.compile(f"/{language}/index.html$"))
+        else:
+            page.locator(f"[href='{language}/index.html']").click()
+        page.locator(".contents a").first.click()
+        page.locator(".language").click()
+        assert page.locator("h1").is_visible()
+        page.locator(".home").click()
+        other = "en" if language == "zh" else "zh"
+        assert page.url.endswith(f"/{other}/index.html")
