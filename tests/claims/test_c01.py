@@ -129,7 +129,10 @@ def test_the_command_line_hands_over_published_vectors(files, glassformer, monke
     monkeypatch.setattr(
         c01_meaning,
         "CLAIM",
-        replace(C1, measure=lambda work: taken.append(work.given.published) or measured("C1")),
+        replace(
+            C1,
+            measure=lambda work: taken.append(work.given.published) or {**measured("C1"), "published": None},
+        ),
     )
     code, out, _ = glassformer("claims", "C1", "--published", *files)
     assert code == 0

@@ -177,17 +177,17 @@ def _told(one: Translated) -> Text:
         [f"{number(one['bleu'][name][left[k]][0], 1)}" for k in ("from", "to")] for name in NAMES
     )
     shares = [f"{number(100 * left[name], 0)} %" for name in NAMES]
-    low, high = (number(100 * bound, 1) for bound in left["gain"][1:])
+    more, low, high = (number(100 * value, 1) for value in left["gain"])
     tokens = [number(one["tokens"][name] / 1e6, 1) for name in NAMES]
     return Text(
         f"真实的翻译（{file}，{lines} 行）：原文从 {short} 个{_UNIT[one['length']].zh}到 {long} 个，BLEU 没有"
         f"注意力时从 {none[0]} 降到 {none[1]}，剩 {shares[0]}；有注意力从 {additive[0]} 降到 {additive[1]}，"
-        f"剩 {shares[1]}，多出 {low} 到 {high} 个百分点（95 % 区间）。前者训练了 {tokens[0]} 百万个词元，后"
-        f"者 {tokens[1]} 百万个。",
+        f"剩 {shares[1]}，多 {more} 个百分点（95 % 区间 {low} … {high}）。前者训练了 {tokens[0]} 百万个词元，"
+        f"后者 {tokens[1]} 百万个。",
         f"Real translations ({file}, {lines} lines): from sources of {short} {_UNIT[one['length']].en} to "
         f"those of {long}, BLEU falls without attention from {none[0]} to {none[1]}, which is {shares[0]} of "
-        f"it, with attention from {additive[0]} to {additive[1]}, which is {shares[1]}: between {low} and "
-        f"{high} points of 100 more (interval of 95 %). The one had learned from {tokens[0]} million tokens, "
+        f"it, with attention from {additive[0]} to {additive[1]}, which is {shares[1]}: {more} points more "
+        f"(interval of 95 %: {low} … {high}). The one had learned from {tokens[0]} million tokens, "
         f"the other from {tokens[1]}.",
     )
 
