@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 	$(BIN)/glassformer demo
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4
 
 # Browser, kill-and-resume and full-disk tests; needs Chromium (CHROMIUM=path, or /usr/bin/chromium).
 test-slow: $(VENV)/.installed
