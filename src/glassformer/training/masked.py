@@ -26,7 +26,7 @@ from . import runtime
 from .folder import DATA, new_run, reopened
 from .loop import Training
 from .settings import DataConfig, TrainConfig
-from .start import FINE_TUNING_RATE, text_of
+from .start import parts_of, text_of
 
 FAMILY, TASK = "bert", "mlm"
 SHORTEST = 2  # tokens of a text, where texts are short
@@ -186,14 +186,9 @@ def with_heads(model: Bert, shape: BertConfig) -> Bert:
 
 
 def _parts_of(base: Checkpoint) -> dict[str, Any]:
-    """The settings to go on from `base` with, gently."""
-    given, usual = base.settings, settings("base")
-    trained = given.get("task") == TASK
-    train = config.from_dict(TrainConfig, given["train"]) if trained else usual["train"]
-    gentler = {name: getattr(train, name) * FINE_TUNING_RATE for name in ("lr", "muon_lr")}
-    data = config.from_dict(MaskedConfig, given["data"]) if trained else usual["data"]
-    shape = dataclasses.replace(base.shape, mlm=True, labels=(), pooling="cls")
-    return {"model": shape, "train": dataclasses.replace(train, **gentler), "data": data}
+    """The settings to go on from `base` with, gently: an encoder that fills in, whatever it did before."""
+    parts = parts_of(base, settings("base"), TASK)
+    return {**parts, "model": dataclasses.replace(base.shape, mlm=True, labels=(), pooling="cls")}
 
 
 def _refuse_new_shape(before: BertConfig, after: BertConfig, kept: Iterable[str]) -> None:

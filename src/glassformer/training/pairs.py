@@ -96,7 +96,7 @@ def begun(
     if base is None:
         before = settings(preset_name, family)
     else:
-        before = parts_of(base, PairsConfig, untrained=settings("base", "transformer")["train"])
+        before = parts_of(base, {**settings("base", "transformer"), "data": PairsConfig()})
     if recipe is not None:
         if recipe not in RECIPES:
             raise UserError(f"a Transformer that translates can have a recipe: {', '.join(RECIPES)}")

@@ -44,7 +44,7 @@ def begun(
     """
     if base is not None:
         base.require_language_model()
-    parts = parts_of(base) if base is not None else preset(preset_name, model_name)
+    parts = preset(preset_name, model_name) if base is None else parts_of(base, preset("base"))
     if recipe is not None:
         if base is not None or model_name != "gpt" or recipe not in RECIPES:
             raise UserError(f"a new GPT can have a recipe: {', '.join(RECIPES)}")
@@ -87,20 +87,15 @@ def text_of(found: Reopened) -> Corpus:
     return text
 
 
-def parts_of(
-    checkpoint: Checkpoint,
-    data_type: type[Any] = DataConfig,
-    untrained: TrainConfig | None = None,
-) -> dict[str, Any]:
+def parts_of(checkpoint: Checkpoint, usual: dict[str, Any], task: str | None = None) -> dict[str, Any]:
     """The settings to train a checkpoint further with: those it was trained with, at a gentler rate. One that
-    was not trained here is taken for one of `untrained`, by default of the preset `base`."""
+    was not trained here, or for another `task`, is taken for one of the `usual` settings."""
     given = checkpoint.settings
-    trained = "train" in given
-    train = config.from_dict(TrainConfig, given["train"]) if trained else untrained or preset("base")["train"]
+    trained = "train" in given and given.get("task") == task
+    train = config.from_dict(TrainConfig, given["train"]) if trained else usual["train"]
     gentler = {name: getattr(train, name) * FINE_TUNING_RATE for name in ("lr", "muon_lr")}
-    train = dataclasses.replace(train, **gentler)
-    data = config.from_dict(data_type, given.get("data")) if trained else data_type()
-    return {"model": checkpoint.shape, "train": train, "data": data}
+    data = config.from_dict(type(usual["data"]), given.get("data")) if trained else usual["data"]
+    return {"model": checkpoint.shape, "train": dataclasses.replace(train, **gentler), "data": data}
 
 
 def refuse_new_shape(parts: dict[str, Any], changed: dict[str, Any], fixed: bool) -> None:
