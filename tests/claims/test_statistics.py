@@ -30,6 +30,16 @@ def test_the_bootstrap_of_a_mean_is_about_students():
     assert drawn == pytest.approx(known, abs=0.03)
 
 
+def test_an_interval_of_a_higher_level_is_wider():
+    values = np.random.default_rng(1).normal(size=(60, 1))
+    narrow, usual, wide = (
+        bootstrap(values, lambda rows: float(rows.mean()), level=level) for level in (0.5, 0.95, 0.99)
+    )
+    assert wide.low < usual.low < narrow.low < narrow.high < usual.high < wide.high
+    # Of a mean, half of all draws lie within 0.674 standard errors.
+    assert narrow.high - narrow.low == pytest.approx(2 * 0.674 * values.std() / 60**0.5, rel=0.1)
+
+
 @given(numbers)
 def test_equal_values_share_a_rank_and_ranks_add_up(values):
     found = ranks(values)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..data.batches import IGNORE, Batch
 from ..models import GPT, GPTConfig
-from ..texts import Text, number
+from ..texts import Language, Text, number
 from ..training.quiet import final_loss
 from ..training.settings import TrainConfig
 from ..training.task import Forward, next_token_loss
@@ -25,7 +25,6 @@ SCALES = (0.125, 1, 4)
 others are too small and too large."""
 SYMBOLS, PAIRS, ROWS = 8, 6, 32
 HELD_OUT = 8  # batches
-DRAWS = 500  # of seeds, for an interval
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def lookup(chance: np.random.Generator) -> Batch:
 
 def measure(work: Work) -> Measured:
     """The final loss (nats) for each number of heads, by seed and scale."""
-    steps, seeds = work.choose(150, 400), work.choose(range(2), range(8))
+    steps, seeds = work.choose(150, 400), work.choose(range(2), range(16))
     losses = work.table(HEADS, [(seed, scale) for seed in seeds for scale in SCALES], partial(_final, steps))
     by_seed = {heads: np.reshape(row, (-1, len(SCALES))).tolist() for heads, row in losses.items()}
     return {"steps": steps, "heads": HEADS, "scales": SCALES, **by_seed}
@@ -94,80 +93,101 @@ def _losses(measured: Measured, heads: int, scale: float | None = None) -> NDArr
 def spread(measured: Measured, heads: int, scale: float | None = None) -> Mean:
     """The standard deviation of the final loss over seeds and, without a `scale`, over scales as well; seeds
     are drawn again."""
-    return bootstrap(_losses(measured, heads, scale), lambda rows: float(rows.std()), DRAWS)
+    return bootstrap(_losses(measured, heads, scale), lambda rows: float(rows.std()))
 
 
-def _ratio(measured: Measured, heads: int, scale: float | None = None) -> Mean:
+def _ratio(measured: Measured, heads: int, scale: float | None = None, level: float = 0.95) -> Mean:
     """The spread with so many heads as a multiple of that with one."""
     one, several = (_losses(measured, h, scale) for h in (1, heads))
     n = one.shape[1]
-    return bootstrap(
-        np.concatenate((one, several), 1), lambda rows: float(rows[:, n:].std() / rows[:, :n].std()), DRAWS
-    )
+    rows = np.concatenate((one, several), 1)
+    return bootstrap(rows, lambda drawn: float(drawn[:, n:].std() / drawn[:, :n].std()), level=level)
 
 
-def _robust(measured: Measured, scale: float | None = None) -> list[int]:
-    """With which numbers of heads the spread is surely smaller than with one, and the mean loss not surely
-    higher, for what never learns is robust as well."""
-    found = []
-    for heads in measured["heads"][1:]:
-        worse = _losses(measured, heads, scale) - _losses(measured, 1, scale)
-        if _ratio(measured, heads, scale).high < 1 and mean(worse.mean(1).tolist()).low <= 0:
-            found.append(heads)
-    return found
+def robust(measured: Measured, heads: int, scale: float | None = None, tried: int = 1) -> bool:
+    """Whether the spread is surely smaller than with one head, and the mean loss not surely higher, for what
+    never learns is robust as well. Of so many that are `tried`, each is asked more (Bonferroni)."""
+    worse = _losses(measured, heads, scale) - _losses(measured, 1, scale)
+    level = 1 - 0.05 / tried
+    return _ratio(measured, heads, scale, level).high < 1 and mean(worse.mean(1).tolist()).low <= 0
 
 
 def judge(measured: Measured) -> Judgement:
-    """It holds if over all seeds and scales every number of heads above one is robust; within those bad
-    starts, and numbers of heads, that are so by themselves."""
-    several = measured["heads"][1:]
+    """It holds if over all seeds and scales every number of heads above one is robust; else within those
+    numbers of heads, over all starts or from one of the bad ones, that are so by themselves: as many are
+    tried, each is asked more."""
+    several, scales = measured["heads"][1:], measured["scales"]
     spreads = [spread(measured, heads).mean for heads in measured["heads"]]
     means = [float(_losses(measured, heads).mean()) for heads in measured["heads"]]
-    ratios = {heads: _ratio(measured, heads) for heads in several}
 
     def listed(values: Iterable[float], mark: str) -> str:
         return mark.join(number(value, 2) for value in values)
 
+    ratios = Text(_ratios(measured, None, "zh"), _ratios(measured, None, "en"))
+    n = len(measured["1"])
     found = Text(
-        f"头数 1、2、4、8 时，最终损失的标准差依次为 {listed(spreads, '、')} nat，均值为 "
-        f"{listed(means, '、')} nat。标准差与单头之比的 95 % 区间："
-        + "；".join(f"{h} 头 {listed((r.low, r.high), ' – ')}" for h, r in ratios.items())
-        + "。",
-        f"With 1, 2, 4 and 8 heads the standard deviation of the final loss is {listed(spreads, ', ')} nats, "
-        f"its mean {listed(means, ', ')}. As a multiple of that with one head (intervals of 95 %): "
-        + "; ".join(f"{h} heads {listed((r.low, r.high), ' – ')}" for h, r in ratios.items())
-        + ".",
+        f"每种头数 {n} 个种子。头数 1、2、4、8 时，最终损失的标准差依次为 "
+        f"{listed(spreads, '、')} 奈特，均值为 {listed(means, '、')} 奈特。"
+        f"标准差与单头之比（95 % 区间）：{ratios.zh}。",
+        f"With 1, 2, 4 and 8 heads, {n} seeds each, the standard deviation of the final loss is "
+        f"{listed(spreads, ', ')} nats, its mean {listed(means, ', ')}. As a multiple of that with one head "
+        f"(intervals of 95 %): {ratios.en}.",
     )
     if measured["quick"]:  # of two seeds no spread can be told
         return Judgement(Verdict.UNDECIDED, found)
-    if _robust(measured) == several:
+    if all(robust(measured, heads) for heads in several):
         return Judgement(Verdict.HOLDS, found)
-    by_scale = {scale: _robust(measured, scale) for scale in measured["scales"] if scale != 1}
-    bad = {scale: heads for scale, heads in by_scale.items() if heads}
-    if bad:
-        within = Text(
-            "初始标准差为 "
-            + "、".join(f"{s:g}/√D 的 {'、'.join(map(str, heads))} 头" for s, heads in bad.items())
-            + "上",
-            "first weights of "
-            + ", ".join(f"{s:g}/√D with {' and '.join(map(str, heads))} heads" for s, heads in bad.items()),
-        )
-        return Judgement(Verdict.WITHIN, found, _by_scale(measured), within)
-    return Judgement(Verdict.FAILS, found, _by_scale(measured))
+    starts = [None, *(scale for scale in scales if scale != 1)]
+    tried = len(starts) * len(several)
+    by_start = {start: [h for h in several if robust(measured, h, start, tried)] for start in starts}
+    sure = {start: heads for start, heads in by_start.items() if heads}
+    reason = _by_scale(measured)
+    if not sure:
+        return Judgement(Verdict.FAILS, found, reason)
+    within = Text(
+        "、".join(f"{_start(start).zh}用 {'、'.join(map(str, heads))} 个头" for start, heads in sure.items())
+        + "时",
+        ", ".join(
+            f"{' and '.join(map(str, heads))} heads {_start(start).en}" for start, heads in sure.items()
+        ),
+    )
+    return Judgement(Verdict.WITHIN, found, reason, within)
+
+
+def _start(scale: float | None) -> Text:
+    if scale is None:
+        return Text("各种开端合在一起、", "over all starts together")
+    if scale < 1:
+        return Text(f"初始值太小（{scale:g}/√D）、", f"from first weights that are too small ({scale:g}/√D)")
+    return Text(f"初始值太大（{scale:g}/√D）、", f"from first weights that are too large ({scale:g}/√D)")
+
+
+def _ratios(measured: Measured, scale: float | None, language: Language) -> str:
+    told = []
+    for heads in measured["heads"][1:]:
+        ratio = _ratio(measured, heads, scale)
+        of = f"{heads} 头" if language == "zh" else f"{heads} heads"
+        told.append(f"{of} {number(ratio.mean, 2)}（{number(ratio.low, 2)} – {number(ratio.high, 2)}）")
+    if language == "zh":
+        return "，".join(told)
+    return ", ".join(told).replace("（", " (").replace("）", ")")
 
 
 def _by_scale(measured: Measured) -> Text:
-    """The spread over seeds alone and the mean at each scale, with one head and with the most."""
+    """What comes from each bad start: how far the losses differ beside one head, and their means."""
     zh, en = [], []
     for scale in measured["scales"]:
-        one, most = (_losses(measured, heads, scale) for heads in (1, measured["heads"][-1]))
-        (a, b), (c, d) = ([number(float(x), 2) for x in (y.std(), y.mean())] for y in (one, most))
-        zh.append(f"从 {scale:g}/√D 开始，标准差 {a} → {c}，均值 {b} → {d}")
-        en.append(f"from {scale:g}/√D the standard deviation {a} → {c}, the mean {b} → {d}")
-    return Text(
-        f"开端不同，结果也不同（最终损失，单头 → 8 头）：{'；'.join(zh)}。",
-        f"It depends on the start (final loss, one head → eight): {'; '.join(en)}.",
-    )
+        means = [number(float(_losses(measured, heads, scale).mean()), 2) for heads in measured["heads"]]
+        start = f"{scale:g}/√D"
+        if scale == 1:
+            zh.append(f"从 {start} 开始，均值为 {'、'.join(means)}")
+            en.append(f"from {start} the means are {', '.join(means)}")
+            continue
+        zh.append(f"从 {start} 开始，标准差之比为 {_ratios(measured, scale, 'zh')}，均值 {'、'.join(means)}")
+        en.append(
+            f"from {start} the multiples are {_ratios(measured, scale, 'en')}, the means {', '.join(means)}"
+        )
+    return Text(f"开端不同，结果也不同：{'；'.join(zh)}。", f"It depends on the start: {'; '.join(en)}.")
 
 
 def figures(measured: Measured) -> tuple[Figure, ...]:
@@ -188,14 +208,14 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
         Figure(
             Text("每次训练的最终损失", "The final loss of each training"),
             across,
-            Text("损失（nat）", "loss (nats)"),
+            Text("损失（奈特）", "loss (nats)"),
             tuple(each),
             x_names=names,
         ),
         Figure(
             Text("最终损失的标准差（95 % 区间）", "Deviation of the final loss (intervals of 95 %)"),
             across,
-            Text("标准差（nat）", "standard deviation (nats)"),
+            Text("标准差（奈特）", "standard deviation (nats)"),
             tuple(spreads),
             x_names=names,
         ),
@@ -218,17 +238,18 @@ CLAIM = Claim(
     ),
     Text(
         f"任务是查表：先给 {PAIRS} 对“键—值”，再把键打乱逐个问，要答出值。不会查找就学不会，"
-        f"而查找正是注意力要从初始值里长出来的本事。一层、宽 {WIDTH} 的小 GPT，头数 1、2、4、8，各 8 个种子，"
-        f"初始矩阵的标准差取 1/√D 的 {'、'.join(f'{s:g}' for s in SCALES)} 倍，步数相同。"
-        "若多头时最终损失的标准差不比单头小（对种子作自助抽样的 95 % 区间），或均值反而更高，就不成立；"
-        "各种开端合在一起不成立时，再分开看。",
+        f"而查找正是注意力要从初始值里长出来的本事。一层、宽 {WIDTH} 的小 GPT，头数 1、2、4、8，各 16 个种"
+        f"子，初始矩阵的标准差取 1/√D 的 {'、'.join(f'{s:g}' for s in SCALES)} 倍，步数相同。若多头时最终损失"
+        "的标准差不比单头小（对种子作自助抽样的 95 % 区间），或均值反而更高，就不成立；各种开端合在一起不成"
+        "立时，再按头数和开端分开看，比较的次数多，每次就要求更严（Bonferroni）。",
         f"The task is to look up: {PAIRS} pairs of a key and a value, then the keys in another order, whose "
         "values are to be told. Nothing but looking up helps, and that is what attention has to grow out "
-        f"of its first weights. Small GPTs of one layer and width {WIDTH} with 1, 2, 4 and 8 heads, 8 seeds "
+        f"of its first weights. Small GPTs of one layer and width {WIDTH} with 1, 2, 4 and 8 heads, 16 seeds "
         f"each, first matrices of standard deviation {', '.join(f'{s:g}' for s in SCALES)} times 1/√D, all "
         "trained for as many steps. It does not hold if the standard deviation of the final loss is not "
         "smaller than with one head (interval of 95 %, seeds drawn again), or its mean is higher; where it "
-        "does not hold over all starts together, each is looked at by itself.",
+        "does not hold over all together, each number of heads and each start is looked at by itself, and as "
+        "these are many, each is asked more (Bonferroni).",
     ),
     measure,
     judge,

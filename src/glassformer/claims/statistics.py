@@ -35,13 +35,14 @@ def bootstrap(
     statistic: Callable[[NDArray[np.float64]], float],
     draws: int = 2_000,
     seed: int = 0,
+    level: float = 0.95,
 ) -> Mean:
-    """A statistic of rows and its interval of 95 %: rows are drawn again with replacement (the percentile
-    bootstrap of Efron, 1979)."""
+    """A statistic of rows and its interval, of 95 % unless another `level` is given: rows are drawn again
+    with replacement (the percentile bootstrap of Efron, 1979)."""
     rows = np.asarray(columns, dtype=float)
     chance = np.random.default_rng(seed)
     drawn = [statistic(rows[chance.integers(len(rows), size=len(rows))]) for _ in range(draws)]
-    low, high = np.nanquantile(drawn, [0.025, 0.975])
+    low, high = np.nanquantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return Mean(float(statistic(rows)), float(low), float(high))
 
 
