@@ -3,7 +3,17 @@
 import pytest
 
 from glassformer.claims import claim, measured
-from glassformer.claims.c19_weight_and_effect import FAMILIES, LOSSES, agreement, idle, models, reversal
+from glassformer.claims.c19_weight_and_effect import (
+    FAMILIES,
+    LOSSES,
+    Finding,
+    agreement,
+    finding,
+    idle,
+    models,
+    of_edge,
+    reversal,
+)
 from glassformer.claims.claim import Verdict
 from glassformer.claims.run import run
 from glassformer.claims.statistics import rank_correlation
@@ -83,7 +93,30 @@ def test_idle_edges_mislead_where_ranks_agree():
     kept = told(steep)
     assert idle(models(kept, "gpt")).mean > 0
     assert agreement(models(kept, "gpt"), "cut").low > 0.9
-    assert C19.judge(kept).verdict is Verdict.HOLDS
+    judgement = C19.judge(kept)
+    assert judgement.verdict is Verdict.WITHIN
+    assert "edges of GPT from the answer" in judgement.within.en
+
+
+def test_edges_that_weigh_little_and_do_nothing_are_not_judged():
+    kept = told(lambda weight: 0.0)
+    for seed in kept["gpt"]:
+        seed["effects"]["pronoun"]["weight"] = [0.1] * 12
+    assert finding(of_edge(models(kept, "gpt"), "pronoun")) is Finding.NOTHING
+    judgement = C19.judge(kept)
+    assert "GPT from the pronoun" not in f"{judgement.within}"
+    assert "in most models no edge from the pronoun weighs" in judgement.found.en
+
+
+def test_more_is_asked_of_each_kind_of_edge_than_of_all_together():
+    """Heads of one kind whose ranks agree do not hide those of another that mislead."""
+    kept = told(honest)
+    for seed in kept["bert"]:
+        weights = seed["effects"]["pronoun"]["weight"]
+        seed["effects"]["pronoun"] |= {loss: [*(1 - w for w in weights), 1.0] for loss in LOSSES}
+    judgement = C19.judge(kept)
+    assert judgement.verdict is Verdict.WITHIN
+    assert judgement.within.en == "edges of BERT from the pronoun"
 
 
 def test_one_seed_cannot_say_how_well_they_agree():

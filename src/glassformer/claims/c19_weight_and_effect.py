@@ -1,8 +1,11 @@
 """C19: a trained head's attention is not yet an explanation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
 from functools import partial
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..texts import Language, Text, number
 from .claim import Claim, Judgement, Measured, Verdict, Work
@@ -35,23 +38,26 @@ class Head(NamedTuple):
     losses: tuple[float, ...]
 
     @property
+    def harmless(self) -> bool:
+        """Nothing is lost without it, however it is taken away or counted."""
+        return all(abs(loss) < bound for loss, bound in zip(self.losses, BOUNDS, strict=True))
+
+    @property
     def idle(self) -> bool:
-        """Much is looked at, and nothing is lost without it, however it is taken away or counted."""
-        lost = (abs(loss) >= bound for loss, bound in zip(self.losses, BOUNDS, strict=True))
-        return self.weight >= HEAVY and not any(lost)
+        """Much is looked at, and nothing is lost without it."""
+        return self.weight >= HEAVY and self.harmless
 
     def said(self, language: Language) -> str:
-        name, at = f"{TOLD[self.family]} {self.seed}", f"{self.layer + 1}.{self.head + 1}"
-        edge = getattr(EDGE_NAMES[self.edge], language)
         weight, loss = number(self.weight, 2), number(self.losses[0], 4)
+        model, layer, head = self.seed + 1, self.layer + 1, self.head + 1
         if language == "zh":
-            return f"{name} 的头 {at}（{edge}：权重 {weight}，损失 {loss}）"
-        return f"head {at} of {name}, {edge} (weight {weight}, loss {loss})"
+            return f"第 {model} 个模型第 {layer} 层第 {head} 个头（权重 {weight}，损失 {loss}）"
+        return f"head {head} of layer {layer} in model {model} (weight {weight}, loss {loss})"
 
 
 def measure(work: Work) -> Measured:
     """Weights and losses of the edges to the referent, for each family and seed."""
-    seeds = range(work.choose(1, 5))
+    seeds = range(work.choose(1, 16))
     return {family: work.parts(family, seeds, partial(_measured, family)) for family in FAMILIES}
 
 
@@ -83,15 +89,15 @@ def _edges(family: str, seed: int, found: dict[str, Any]) -> Iterator[Head]:
             yield Head(family, seed, edge, layer, head, weight, losses)
 
 
-def agreement(found: Sequence[Sequence[Head]], loss: str, edges: Sequence[str] = EDGES) -> Mean:
+def agreement(found: Sequence[Sequence[Head]], loss: str) -> Mean:
     """The rank correlation of the weights and the sizes of the losses in a model; mean over models."""
-    which, each = LOSSES.index(loss), []
-    for model in found:
-        chosen = [head for head in model if head.edge in edges]
-        each.append(
-            rank_correlation([head.weight for head in chosen], [abs(head.losses[which]) for head in chosen])
-        )
-    return mean(each)
+    which = LOSSES.index(loss)
+    return mean(
+        [
+            rank_correlation([head.weight for head in model], [abs(head.losses[which]) for head in model])
+            for model in found
+        ]
+    )
 
 
 def idle(found: Sequence[Sequence[Head]]) -> Mean:
@@ -110,71 +116,115 @@ def _apart(heavy: Head, light: Head) -> float:
     return max(0.0, heavy.weight - light.weight) * max(0.0, light.losses[0] - abs(heavy.losses[0]))
 
 
+class Finding(Enum):
+    """What the edges of one kind say: that weights mislead, that they tell effects, that it is open, or that
+    there is nothing to tell, as in most models none weighs much and none does anything."""
+
+    MISLEADS = 0
+    AGREES = 1
+    OPEN = 2
+    NOTHING = 3
+
+
+def finding(found: Sequence[Sequence[Head]]) -> Finding:
+    """Weights mislead if models have idle edges, or the intervals of the agreement lie below AGREED however
+    the loss is counted."""
+    if not found:
+        return Finding.OPEN
+    telling = [any(head.weight >= HEAVY or not head.harmless for head in model) for model in found]
+    if 2 * sum(telling) < len(found):
+        return Finding.NOTHING
+    agreed, never = [agreement(found, loss) for loss in LOSSES], idle(found)
+    if never.low > 0 or max(each.high for each in agreed) < AGREED:
+        return Finding.MISLEADS
+    return Finding.AGREES if min(each.low for each in agreed) >= AGREED and not never.mean else Finding.OPEN
+
+
 def judge(measured: Measured) -> Judgement:
-    """It holds for a family if the intervals of the agreement lie below AGREED however the loss is counted,
-    or if a model has idle edges; it does not hold where weights and losses agree nearly perfectly."""
-    misled, parts, open_ = [], [], False
-    for family in FAMILIES:
-        found = models(measured, family)
-        if not found:
-            open_ = True
-            parts.append(_none_learned(family))
-            continue
-        agreed = [agreement(found, loss) for loss in LOSSES]
-        never = idle(found)
-        misleads = max(each.high for each in agreed) < AGREED or never.low > 0
-        agrees = min(each.low for each in agreed) >= AGREED and not never.mean
-        misled += [family] * misleads
-        open_ = open_ or not (misleads or agrees)
-        parts.append(_told(measured[family], found, agreed[0], never))
-    said = Text("".join(part.zh for part in parts), " ".join(part.en for part in parts))
-    if len(misled) == len(FAMILIES):
-        return Judgement(Verdict.HOLDS, said)
-    if measured["quick"] and open_:
-        return Judgement(Verdict.UNDECIDED, said)
+    """It holds if weights mislead in every kind of edges of both families that tells anything, and within
+    those kinds in which they do."""
+    found = {family: models(measured, family) for family in FAMILIES}
+    kinds = {(family, edge): finding(of_edge(found[family], edge)) for family in FAMILIES for edge in EDGES}
+    said = [_told(measured[family], family, found[family], kinds) for family in FAMILIES]
+    told = Text("".join(text.zh for text in said), " ".join(text.en for text in said))
+    telling = {kind: what for kind, what in kinds.items() if what is not Finding.NOTHING}
+    misled = [kind for kind, what in telling.items() if what is Finding.MISLEADS]
+    if misled and len(misled) == len(telling) and all(found.values()):
+        return Judgement(Verdict.HOLDS, told)
+    if measured["quick"] and (Finding.OPEN in telling.values() or not all(found.values())):
+        return Judgement(Verdict.UNDECIDED, told)
     if misled:
-        name, other = TOLD[misled[0]], next(TOLD[family] for family in FAMILIES if family not in misled)
-        reason = Text(
-            f"{other} 的秩相关，区间伸到 {AGREED} 以上，也没有权重大而毫无作用的边，不足以断定。",
-            f"The interval of the {other}'s rank correlation reaches {AGREED}, and no edge of it weighs much "
-            "and does nothing: too little to say it of that model.",
-        )
-        return Judgement(Verdict.WITHIN, said, reason, Text(f" {name} 中", name))
-    return Judgement(Verdict.FAILS, said)
+        names = [_kind(*kind) for kind in misled]
+        within = Text(" " + "、".join(name.zh for name in names) + "上", ", ".join(name.en for name in names))
+        return Judgement(Verdict.WITHIN, told, within=within)
+    return Judgement(Verdict.FAILS, told)
 
 
-def _none_learned(family: str) -> Text:
-    return Text(f"{TOLD[family]} 没有一个学会指代。", f"No {TOLD[family]} learned to resolve the pronoun. ")
+def of_edge(found: Sequence[Sequence[Head]], edge: str) -> list[list[Head]]:
+    """The edges of one kind, model by model."""
+    return [[head for head in model if head.edge == edge] for model in found]
+
+
+def _kind(family: str, edge: str) -> Text:
+    name = TOLD[family]
+    return Text(f"{name} 从{EDGE_NAMES[edge].zh}出发的边", f"edges of {name} from the {EDGE_NAMES[edge].en}")
 
 
 def _told(
-    seeds: Sequence[dict[str, Any]], found: Sequence[Sequence[Head]], agreed: Mean, never: Mean
+    seeds: Sequence[dict[str, Any]],
+    family: Family,
+    found: Sequence[Sequence[Head]],
+    kinds: Mapping[tuple[Family, str], Finding],
 ) -> Text:
-    """The figures of a family's models."""
-    name, spread = TOLD[found[0][0].family], f"{number(agreed.low, 2)} … {number(agreed.high, 2)}"
-    cuts = [seed["effects"]["answer"]["cut"] for seed in seeds if seed["accuracy"] >= LEARNT]
-    single = number(max(max(cut[:-1]) for cut in cuts), 2)
-    together = number(mean([cut[-1] for cut in cuts]).mean, 2)
+    """The figures of a family's models, by the kind of edge."""
+    name = TOLD[family]
+    if not found:
+        return Text(f"{name} 没有一个学会指代。", f"No {name} learned to resolve the pronoun.")
+    learned = [seed for seed in seeds if seed["accuracy"] >= LEARNT]
+    cuts = {edge: [seed["effects"][edge]["cut"] for seed in learned] for edge in EDGES}
+    parts = [_told_edge(edge, of_edge(found, edge), cuts[edge], kinds[family, edge]) for edge in EDGES]
+    return Text(
+        f"{name}（{len(seeds)} 个中 {len(found)} 个学会）：{'；'.join(part.zh for part in parts)}。",
+        f"{name} ({len(found)} of {len(seeds)} learned): {'; '.join(part.en for part in parts)}.",
+    )
+
+
+def _told_edge(
+    edge: str, found: Sequence[Sequence[Head]], cuts: Sequence[Sequence[float]], what: Finding
+) -> Text:
+    """The figures of one kind of edges; the last of each model's `cuts` is that of all heads at once."""
+    single = number(max(max(cut[:-1]) for cut in cuts), 3)
+    together = number(float(np.mean([cut[-1] for cut in cuts])), 2)
+    lost = Text(
+        f"只切断一个头的最多损失 {single} 奈特，各头的一起切断平均损失 {together}",
+        f"cut in one head they lose {single} nats at most, in all heads at once {together} on average",
+    )
+    if what is Finding.NOTHING:
+        return Text(
+            f"从{EDGE_NAMES[edge].zh}出发的边，在多数模型里权重都不到 {HEAVY}，也没有作用：{lost.zh}",
+            f"in most models no edge from the {EDGE_NAMES[edge].en} weighs {HEAVY} or does much: {lost.en}",
+        )
+    agreed, never = agreement(found, "cut"), idle(found)
     if never.mean:
         worst = max((head for model in found for head in model if head.idle), key=lambda head: head.weight)
         count = number(never.mean, 1)
         example = Text(
-            f"每个模型有 {count} 条边权重不小于 {HEAVY} 却毫无作用，例如 {worst.said('zh')}",
-            f"{count} edges of a model weigh {HEAVY} or more and do nothing, as {worst.said('en')}",
+            f"每个模型有 {count} 条权重不小于 {HEAVY} 却毫无作用，例如{worst.said('zh')}",
+            f"{count} of a model weigh {HEAVY} or more and do nothing, as {worst.said('en')}",
         )
     else:
         heavy, light = reversal(found)
         example = Text(
-            f"最不一致的是 {heavy.said('zh')}与 {light.said('zh')}",
+            f"最不一致的是{heavy.said('zh')}与{light.said('zh')}",
             f"the furthest apart are {heavy.said('en')} and {light.said('en')}",
         )
+    rank = f"{number(agreed.mean, 2)}"
+    spread = f"{number(agreed.low, 2)} … {number(min(agreed.high, 1), 2)}" if len(found) > 1 else ""
+    zh, en = (f"（区间 {spread}）", f" (interval {spread})") if spread else ("", "")
     return Text(
-        f"{name}（{len(seeds)} 个中 {len(found)} 个学会）：权重与切断后损失的秩相关为 "
-        f"{number(agreed.mean, 2)}（区间 {spread}）；{example.zh}；回答处的边，只切断一个头的最多损失 "
-        f"{single}，各头的一起切断平均损失 {together}。",
-        f"{name} ({len(found)} of {len(seeds)} learned): weights and losses when cut have a rank correlation "
-        f"of {number(agreed.mean, 2)} (interval {spread}); {example.en}. Edges from the answer lose "
-        f"at most {single} when cut in one head, {together} on average when cut in all.",
+        f"从{EDGE_NAMES[edge].zh}出发的边，权重与切断后损失的秩相关为 {rank}{zh}，{lost.zh}，{example.zh}",
+        f"edges from the {EDGE_NAMES[edge].en} have a rank correlation of weight and loss when cut of "
+        f"{rank}{en}, {lost.en}; {example.en}",
     )
 
 
@@ -184,7 +234,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
     odds = LOSSES.index("cut_odds")
     scattered = []
     for family, edge in kinds:
-        chosen = [head for model in found[family] for head in model if head.edge == edge]
+        chosen = [head for model in of_edge(found[family], edge) for head in model]
         label = Text(*(f"{TOLD[family]}, {name}" for name in EDGE_NAMES[edge]))
         scattered.append(
             Series(label, [h.weight for h in chosen], [h.losses[odds] for h in chosen], joined=False)
@@ -192,7 +242,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
     ways = (("cut", Text("切断", "cut")), ("zero", Text("置零", "zeroed")))
     agreed = []
     for i, (loss, label) in enumerate(ways):
-        means = [agreement(found[family], loss, [edge]) for family, edge in kinds]
+        means = [agreement(of_edge(found[family], edge), loss) for family, edge in kinds]
         agreed.append(
             Series(
                 label,
@@ -231,12 +281,14 @@ CLAIM = Claim(
     Text(
         "小 GPT 和小 BERT 各若干个，学我们生成的中英文句子，句中代词指谁由结构决定，测试用的搭配没有学过。学"
         "会以后，对每个头量两条边：代词 → 所指、回答处 → 所指；权重之外，再量切断（分数换成 −∞，重新归一）和"
-        "置零（不归一）后正确答案损失多少对数概率和对数几率。若权重与损失的排序几乎一致，论断就不成立。",
+        "置零（不归一）后正确答案损失多少对数概率和对数几率。同一种边里，若权重与损失的排序几乎一致，又"
+        "没有权重大而毫无作用的，论断就不成立。",
         "Small GPTs and BERTs learn Chinese and English sentences of ours in which structure decides whom a "
         "pronoun means; the pairs they are tested with are held out. Then two edges of each head are "
         "measured, pronoun → referent and answer → referent: their weight, and the log-probability and "
         "log-odds that the right answer loses when they are cut (score −∞, renormalised) or zeroed (not "
-        "renormalised). If weights and losses agreed nearly perfectly in their order, the claim would fail.",
+        "renormalised). If among edges of one kind weights and losses agreed nearly perfectly in their "
+        "order, and none weighed much and did nothing, the claim would fail.",
     ),
     measure,
     judge,
