@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..texts import Text, number
+from ..texts import Text, number, power_of_ten
 from .claim import Claim, Judgement, Measured, Verdict, Work
 from .figure import Figure, Series
 from .stacks import VARIANTS, final_loss, gap_by_block, gradient_by_block, loss_of_frequencies, text
@@ -24,8 +24,8 @@ NAMES = {
 
 def measure(work: Work) -> Measured:
     depths = work.choose((2, 24), (2, 6, 12, 24))
-    rates = work.choose((5e-3,), (1e-3, 5e-3))
-    steps, seeds = work.choose(100, 120), range(work.choose(2, 3))
+    rates = work.choose((5e-3,), (1e-3, 3e-3))
+    steps, seeds = work.choose(100, 200), range(work.choose(2, 3))
     trainings = [(v, d, r, s) for v in VARIANTS for d in depths for r in rates for s in seeds]
     losses = iter(work.parts("loss", trainings, lambda key: final_loss(*key, steps)))
     gradients = [(v, s) for v in VARIANTS for s in seeds]
@@ -69,7 +69,7 @@ def judge(measured: Measured) -> Judgement:
     told = [_told(measured, name, best[name]) for name in VARIANTS]
     gap = {name: _power([seed[-1] for seed in measured["gaps"][name]]) for name in VARIANTS}
     found = Text(
-        f"{depth} 层，训练 {measured['steps']} 步，损失比单字母的熵（{number(measured['entropy'], 2)} 纳特）"
+        f"{depth} 层，训练 {measured['steps']} 步，损失比单字母的熵（{number(measured['entropy'], 2)} 奈特）"
         f"低多少：{'；'.join(text.zh for text in told)}。能训到多深（{'、'.join(map(str, depths))} 层里）："
         + "；".join(f"{NAMES[name].zh} {_deepest(measured, name)}" for name in VARIANTS)
         + "。",
@@ -134,7 +134,7 @@ def _span(measured: Measured, name: str) -> str:
 
 def _power(values: list[float]) -> str:
     """The geometric mean, as a power of ten."""
-    return f"10^{number(float(np.mean(np.log10(values))), 1)}"
+    return power_of_ten(float(np.mean(np.log10(values))))
 
 
 def figures(measured: Measured) -> tuple[Figure, ...]:
@@ -164,7 +164,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
                 "After training: nats below the entropy of single letters (best rate, intervals of 95 %)",
             ),
             Text("块数", "blocks"),
-            Text("低多少（纳特）；0 = 什么也没从上文学到", "gain in nats; 0: nothing learned from context"),
+            Text("低多少（奈特）；0 = 什么也没从上文学到", "gain in nats; 0: nothing learned from context"),
             tuple(by_depth),
             x_names=tuple(Text(str(depth), str(depth)) for depth in depths),
         ),
@@ -196,17 +196,17 @@ CLAIM = Claim(
         "whether deep stacks train.",
     ),
     Text(
-        "残差有或无，归一化无、在前或在后，共六种块，叠成不同深度的小 GPT，初始方差都一样。"
-        "训练之前看每个块的梯度，以及不同位置的向量有多像；再在 Python 手册的字母上短训，每种取最好的学习率，"
-        f"看损失比单字母的熵低多少。最深处，有残差、先归一化的若没有低出 {GAIN} 纳特，或每次换掉一样都分不出"
-        "高下，就不成立；只有几个分得出，就只在那几个上成立。",
+        "残差有或无，归一化无、在前或在后，共六种块，叠成不同深度的小 GPT，初始方差都一样，末块之后都有一次"
+        "归一化。训练之前看每个块的梯度，以及不同位置的向量有多像；再在 Python 手册的字母上短训，每种取最好"
+        f"的学习率，看损失比单字母的熵低多少。最深处，有残差、先归一化的若没有低出 {GAIN} 奈特，或每次换掉一"
+        "样都分不出高下，就不成立；只有几个分得出，就只在那几个上成立。",
         "Six kinds of blocks, with a residual stream or not, with no norm or one before or after, stacked to "
-        "small GPTs of several depths with the same variance of first weights. Before training, the gradient "
-        "of each block, and how alike its vectors of different places are; then a short training on the "
-        "letters of Python's manual, each at its best rate: how far does the loss come below the entropy of "
-        "single letters? It does not hold if at the greatest depth the stack with residuals and pre-norm "
-        f"gains less than {GAIN} nats, or none of the three makes a difference; if some do, it holds for "
-        "those.",
+        "small GPTs of several depths with the same variance of first weights and a norm after the last "
+        "block. Before training, the gradient of each block, and how alike its vectors of different places "
+        "are; then a short training on the letters of Python's manual, each at its best rate: how far does "
+        "the loss come below the entropy of single letters? It does not hold if at the greatest depth the "
+        f"stack with residuals and pre-norm gains less than {GAIN} nats, or none of the three makes a "
+        "difference; if some do, it holds for those.",
     ),
     measure,
     judge,

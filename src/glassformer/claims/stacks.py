@@ -66,11 +66,12 @@ class Ablated(Block):
 
 def stack(variant: Variant, depth: int, vocabulary: int) -> GPT:
     """A GPT of such blocks, each matrix with the same first variance in all of them: √(2 / (rows + columns))
-    (Glorot & Bengio 2010). GPT-2's smaller first values are one more remedy, and would blur the picture."""
+    (Glorot & Bengio 2010): GPT-2's smaller first values are one more remedy, and would blur the picture. A
+    norm after the last block is common to all, so that what is read has the same size."""
     shape = (vocabulary, CONTEXT, depth, HEADS, None, WIDTH)
     model = GPT(GPTConfig(*shape, positions="learned", bias=True, tie_embeddings=False))
     model.blocks = nn.ModuleList(Ablated(variant) for _ in range(depth))
-    model.final_norm = make_norm("layernorm", WIDTH, 1e-5) if variant.norm == "pre" else nn.Identity()
+    model.final_norm = make_norm("layernorm", WIDTH, 1e-5)
     initialise(model, depth, None)
     return model
 
