@@ -3,7 +3,7 @@
 import pytest
 
 from glassformer.claims import claim, measured
-from glassformer.claims.c05_alignment import TASKS, hits
+from glassformer.claims.c05_alignment import TASKS, beside, hits
 from glassformer.claims.claim import Verdict, Work
 from glassformer.data import tasks
 
@@ -19,6 +19,13 @@ def test_hits_are_counted_where_the_source_is_known():
     assert hits([tasks.reversed_("abcd")], [[3, 2, 1, 0]], 0) == (1, 1 / 4)
     right, by_chance = hits([tasks.reversed_("abcd")], [[0, 2, 2, 2]], 1)
     assert (right, by_chance) == (2 / 4, (2 + 3 + 3 + 2) / 16)
+
+
+def test_misses_are_told_by_their_side():
+    examples = [tasks.reversed_("abcd"), tasks.Example("ab", "a-", ((0,), ()))]
+    peaks = [[2, 3, 1, 3], [0, 1]]  # one before, one after, one hit, one far off; one hit, one of no place
+    assert beside(examples, peaks, -1) == 1 / 5
+    assert beside(examples, peaks, 1) == 1 / 5
 
 
 def test_a_word_of_no_place_does_not_count_and_one_of_several_may_look_at_any():

@@ -38,7 +38,8 @@ TASKS: dict[str, tuple[Callable[[random.Random], tasks.Example], Text]] = {
 
 def measure(work: Work) -> Measured:
     """For each task and seed, before and after training: `hit` and `near`, the shares of target positions
-    whose largest weight lies on a true source position, or on one beside it."""
+    whose largest weight lies on a true source position, or on one beside it; and of `before` and `after`, on
+    which side of it."""
     steps, seeds = work.choose(200, 800), work.choose(range(2), range(4))
     return {"steps": steps, **work.table(TASKS, seeds, partial(_aligned, steps))}
 
@@ -60,9 +61,22 @@ def _aligned(steps: int, task: str, seed: int) -> dict[str, float]:
         for reach, what in enumerate(("hit", "near")):
             right, by_chance = hits(asked, peaks, reach)
             found |= {f"{name}_{what}": right, f"chance_{what}": by_chance}
+        found |= {side: beside(asked, peaks, step) for side, step in (("before", -1), ("after", 1))}
     written = translate(model, tokenizer, [example.source for example in asked])
     found["right"] = float(np.mean([a == e.target for a, e in zip(written, asked, strict=True)]))
     return found
+
+
+def beside(examples: list[tasks.Example], peaks: list[list[int]], step: int) -> float:
+    """The share of target positions that come from some place whose peak lies on none of them, but so many
+    places from one."""
+    found = [
+        peak not in true and peak - step in true
+        for example, row in zip(examples, peaks, strict=True)
+        for peak, true in zip(row, example.alignment, strict=True)
+        if true
+    ]
+    return float(np.mean(found))
 
 
 def hits(examples: list[tasks.Example], peaks: list[list[int]], reach: int) -> tuple[float, float]:
@@ -106,14 +120,23 @@ def judge(measured: Measured) -> Judgement:
     if measured["quick"]:
         return Judgement(Verdict.UNDECIDED, found)
     if "near" in ways:
-        right = [run["right"] for name in TASKS for run in measured[name]]
-        share = f"{number(100 * float(np.mean(right)), 0)} %"
+        zh, en = [], []
+        for name, (_, title) in TASKS.items():
+            before, after, right = (
+                f"{number(100 * mean([run[what] for run in measured[name]]).mean, 0)} %"
+                for what in ("before", "after", "right")
+            )
+            zh.append(f"{title.zh}，{before} 落在前一个位置上，{after} 落在后一个，答案 {right} 完全写对")
+            en.append(
+                f"{title.en}, at {before} on the place before, at {after} on that after, and {right} of the "
+                "answers are right throughout"
+            )
         reason = Text(
-            f"没见过的例子仍有 {share} 完全写对，可见相邻位置的向量里也有所需的内容：编码器从两个方向读，"
-            "每处的向量都带着邻居。",
-            f"Of the new examples {share} are written right all the same, so the vector beside the place "
-            "holds what is needed as well: the encoder reads both ways, and each of its vectors holds its "
-            "neighbours.",
+            f"偏了的，偏在哪边：{'；'.join(zh)}。倒着写时，源文本里的后一个字母就是刚写过的那个；编码器从两个方向"
+            "读，每处的向量也带着邻居，偏一个位置仍够用。",
+            f"Where it lies beside the place: {'; '.join(en)}. In writing backwards "
+            "the place after is that of the letter just written; the encoder reads both ways, so that each "
+            "of its vectors holds its neighbours and one place away is near enough.",
         )
         return Judgement(
             Verdict.WITHIN, found, reason, Text("左右相差一个位置的范围内", "one place to either side")
