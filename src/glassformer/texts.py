@@ -38,7 +38,9 @@ def number(value: float, decimals: int, *, given: bool = False) -> str:
 
 
 def power_of_ten(exponent: float) -> str:
-    """10 to a power, which is rounded to a whole number: 10⁻¹⁴."""
+    """10 to a power, which is rounded to a whole number: 10⁻¹⁴; from 0.1 to 100 the number itself."""
+    if -1 <= exponent <= 2:
+        return number(10**exponent, 1)
     return "10" + str(round(exponent)).translate(RAISED)
 
 

@@ -27,7 +27,7 @@ def test_a_given_number_has_no_zeros_at_its_end():
 
 
 def test_powers_of_ten_are_the_nearest():
-    assert [power_of_ten(x) for x in (-13.6, 0.4, 52.8)] == ["10⁻¹⁴", "10⁰", "10⁵³"]
+    assert [power_of_ten(x) for x in (-13.6, 0.4, 52.8, -1, 2)] == ["10⁻¹⁴", "2.5", "10⁵³", "0.1", "100.0"]
     assert [magnitude(x) for x in (2e-16, 9e4, 0.0)] == ["10⁻¹⁶", "10⁵", "0"]
 
 

@@ -111,13 +111,15 @@ def judge(measured: Measured) -> Judgement:
         f"{number(alike_by[0], 2)}，原始共现次数 {number(alike_by[1], 2)}）；Python 手册里 "
         f"{_percent(in_manual.mean)} 的词与最近邻同类（计数法 {_percent(near_by[0])} 和 "
         f"{_percent(near_by[1])}，随机 {_percent(by_chance)}）；{known} 道类比题答对 "
-        f"{_percent(right.mean)}，只取离 c 最近的词则为 {_percent(near.mean)}。{_of_published(given).zh}",
+        f"{_percent(right.mean)}（a、b、c 已知，取离 b − a + c 最近的词），只取离 c 最近的词则为 "
+        f"{_percent(near.mean)}。{_of_published(given).zh}",
         "Vectors trained here: the rank correlation of cosines with shared features is "
         f"{number(similarity.mean, 2)} (counting, PPMI + SVD: {number(alike_by[0], 2)}; raw co-occurrences: "
         f"{number(alike_by[1], 2)}); in Python's manual {_percent(in_manual.mean)} of the words have a "
         f"nearest one of their class (counting {_percent(near_by[0])} and {_percent(near_by[1])}, chance "
-        f"{_percent(by_chance)}); of {known} analogies {_percent(right.mean)} come out, "
-        f"{_percent(near.mean)} if the word nearest to c is taken. {_of_published(given).en}",
+        f"{_percent(by_chance)}); of {known} analogies, a to b as c to what, "
+        f"{_percent(right.mean)} come out by b − a + c, {_percent(near.mean)} if the word nearest to c is "
+        f"taken. {_of_published(given).en}",
     )
     if alike and analogous:
         return Judgement(Verdict.HOLDS, found)
@@ -195,13 +197,13 @@ CLAIM = Claim(
     Text(
         "两部分，分开报告。一、自己训练：在一种词义已知的人造语言上，看余弦是否随共有特征增多而变大、近邻对"
         "不对、类比题答对多少；在 Python 自带的手册上，看近邻是否同类。与数共现次数的做法相比。二、公开发布"
-        f"的词向量：用 --published 给出文件，测类比。认得的类比题不到 {ENOUGH} 道，就不下结论。误差线是各个"
-        "种子的 95 % 区间。",
+        f"的词向量：用 --published 给出文件，测类比。认得的类比题不到 {ENOUGH} 道，就不说答对多少。误差线是各"
+        "个种子的 95 % 区间。",
         "Two parts, told apart. Trained here: on a language whose meanings are known, whether cosines rise "
         "with shared features, which words are neighbours, which analogies come out; on the manual that "
         "comes with Python, whether neighbours are of one class; against vectors made by counting. "
         f"Published vectors: their analogies, if --published names such files. Of fewer than {ENOUGH} known "
-        "analogies nothing is told. Bars are intervals of 95 % over seeds.",
+        "analogies it is not told how many are right. Bars are intervals of 95 % over seeds.",
     ),
     measure,
     judge,

@@ -79,17 +79,21 @@ def judge(measured: Measured) -> Judgement:
         mean(above[setting]["logs"][-1])
         for setting in ("gaussian driven", "gaussian rest", "orthogonal rest")
     )
+    exploded = mean(norms["orthogonal driven"][-1]["logs"][-1])
+    exploded = mean(norms["orthogonal driven"][-1]["logs"][-1])
     radius = mean(above["gaussian rest"]["radii"]).mean
     found = Text(
         f"{runs} 次运行里，‖∂h_t/∂h_k‖ {'从未超过' if bounded else '超过了'} σ_max 的 t−k 次方。"
         f"{steps} 步之后，σ_max = {BELOW} 时最多剩 {power_of_ten(left)}。σ_max 同为 {ABOVE}："
         f"静止的正交矩阵长到 {power_of_ten(grown.mean)}；静止的高斯矩阵谱半径只有 {number(radius, 2)}，"
-        f"剩 {power_of_ten(rest.mean)}；有输入时 tanh 的斜率又小于 1，剩 {power_of_ten(driven.mean)}。",
+        f"剩 {power_of_ten(rest.mean)}；有输入时 tanh 的斜率又小于 1，剩 {power_of_ten(driven.mean)}。"
+        f"有输入也会爆炸：σ_max = {sigmas[-1]:g} 的正交矩阵到 {power_of_ten(exploded.mean)}。",
         f"In {runs} runs ‖∂h_t/∂h_k‖ {'never exceeded' if bounded else 'exceeded'} σ_max to the power t−k. "
         f"After {steps} steps, σ_max = {BELOW} leaves {power_of_ten(left)} at most. With σ_max = {ABOVE} an "
         f"orthogonal matrix at rest comes to {power_of_ten(grown.mean)}; a Gaussian one, of spectral radius "
         f"{number(radius, 2)}, to {power_of_ten(rest.mean)} at rest, and under inputs, where tanh's slopes "
-        f"are below 1 as well, to {power_of_ten(driven.mean)}.",
+        f"are below 1 as well, to {power_of_ten(driven.mean)}. Under inputs gradients explode too where σ"
+        f"_max is large: with {sigmas[-1]:g} an orthogonal matrix comes to {power_of_ten(exploded.mean)}.",
     )
     holds = bounded and left < VANISHED and driven.high < VANISHED and grown.low > EXPLODED
     return Judgement(Verdict.HOLDS if holds else Verdict.FAILS, found)

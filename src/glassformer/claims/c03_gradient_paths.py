@@ -32,7 +32,7 @@ STACKS = {
     "norm": Text("只有归一化", "norms alone"),
     "both": Text("残差和归一化（pre-norm）", "residuals and norms (pre-norm)"),
 }
-SURVIVED, GONE = -1, -6  # log₁₀ of a norm
+SURVIVED, GONE, GROWN = -1, -6, 3  # log₁₀ of a norm
 EXACT = 1e-12
 
 
@@ -116,7 +116,8 @@ def judge(measured: Measured) -> Judgement:
     - with an open gate direct path and whole gradient survive to the last distance, and the RNN's does not;
     - with a fresh one both vanish, the whole later than the RNN's;
     - in between, the whole is far above the direct path;
-    - a stack's survives with residuals, alone or with norms, and vanishes without either."""
+    - a stack's survives with residuals, alone or with norms, with both without exploding, and vanishes
+      without either."""
     runs, stacks = measured["recurrent"], measured["stacks"]
     whole = {name: mean([run["whole"][-1] for run in of]) for name, of in runs.items()}
     lstms = {name: of for name, of in runs.items() if name.startswith("lstm")}
@@ -135,14 +136,16 @@ def judge(measured: Measured) -> Judgement:
     rnn = power_of_ten(whole["rnn"].mean)
     plain, residual, norm, both = (power_of_ten(stack[kind].mean) for kind in STACKS)
     found = Text(
-        f"{steps} 步之后，直接路径和完整梯度各剩："
+        f"{steps} 步之后，直接路径（取最大的分量）和完整梯度各剩："
         + "；".join(f"f 平均 {f} 时 {a} 和 {b}" for f, a, b in told)
         + f"，多出来的来自经过 h 的路。RNN 剩 {rnn}。{depth} 层前馈层：既无残差也无归一化剩 {plain}，"
-        f"只加残差是 {residual}，只加归一化是 {norm}，两样都加是 {both}。",
-        f"After {steps} steps the direct path and the whole gradient leave "
-        + ", ".join(f"{a} and {b} with f about {f}" for f, a, b in told)
+        f"只加残差涨到 {residual}，只加归一化是 {norm}，两样都加是 {both}：残差让梯度留下来，归一化管住它的大"
+        "小。",
+        f"After {steps} steps the direct path (its largest component) and the whole gradient leave "
+        + ", ".join(f"{a} and {b} with f {f} on average" for f, a, b in told)
         + f", the difference being paths through h; an RNN leaves {rnn}. Through {depth} feed-forward layers "
-        f"it is {plain}, with residuals alone {residual}, with norms alone {norm}, with both {both}.",
+        f"it is {plain}, with residuals alone it grows to {residual}, with norms alone it is {norm}, with "
+        f"both {both}: residuals keep the gradient, norms its size.",
     )
     holds = (
         all(run["apart"] < EXACT for of in lstms.values() for run in of)
@@ -151,6 +154,8 @@ def judge(measured: Measured) -> Judgement:
         and whole["lstm fresh"].low > whole["rnn"].high
         and further.low > 1
         and min(stack["residual"].low, stack["both"].low) > SURVIVED
+        and stack["both"].high < GROWN
+        and stack["both"].high < GROWN
         and stack["plain"].high < GONE
     )
     return Judgement(Verdict.HOLDS if holds else Verdict.FAILS, found)

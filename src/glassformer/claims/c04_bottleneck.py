@@ -71,14 +71,14 @@ def judge(measured: Measured) -> Judgement:
     whole = {name: _of(measured, name, "answers", -1) for name in NAMES}
     real = translations.told(measured["translated"])
     found = Text(
-        f"{first} 个字母时，没有注意力写对 {_percent(shares['none'][0])} 的字母，有注意力写对 "
-        f"{_percent(shares['additive'][0])}；{last} 个字母时分别为 {_percent(shares['none'][1])} 和 "
-        f"{_percent(shares['additive'][1])}，全部写对的回答分别占 {_percent(whole['none'])} 和 "
-        f"{_percent(whole['additive'])}。{real.zh}",
-        f"Of {first} letters {_percent(shares['none'][0])} are right without attention and "
-        f"{_percent(shares['additive'][0])} with it; of {last} letters {_percent(shares['none'][1])} and "
-        f"{_percent(shares['additive'][1])}, and all of them in {_percent(whole['none'])} and "
-        f"{_percent(whole['additive'])} of the answers. {real.en}",
+        f"训练 {measured['steps']:,} 步后，{first} 个字母时，没有注意力写对 {_percent(shares['none'][0])} 的"
+        f"字母，有注意力写对 {_percent(shares['additive'][0])}；{last} 个字母时分别为 "
+        f"{_percent(shares['none'][1])} 和 {_percent(shares['additive'][1])}，全部写对的回答分别占 "
+        f"{_percent(whole['none'])} 和 {_percent(whole['additive'])}。{real.zh}",
+        f"After {measured['steps']:,} steps, of {first} letters {_percent(shares['none'][0])} are right "
+        f"without attention and {_percent(shares['additive'][0])} with it; of {last} letters "
+        f"{_percent(shares['none'][1])} and {_percent(shares['additive'][1])}, and all of them in "
+        f"{_percent(whole['none'])} and {_percent(whole['additive'])} of the answers. {real.en}",
     )
     if holds:
         return Judgement(Verdict.HOLDS, found)

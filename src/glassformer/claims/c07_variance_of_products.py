@@ -1,5 +1,6 @@
 """C7: products of independent components have variance d_k."""
 
+import math
 from typing import Any
 
 import torch
@@ -13,6 +14,8 @@ from .statistics import exponent, mean
 
 WIDTHS = tuple(2**i for i in range(1, 11))
 TRIALS = 20
+AT = 64  # the width of which the lecture tells the standard deviation
+AT = 64  # the width of which the lecture tells the standard deviation
 FRESH_WIDTHS = (16, 32, 64, 128)  # of a head in a fresh GPT
 TOKENS = 64
 
@@ -59,14 +62,20 @@ def judge(measured: Measured) -> Judgement:
     power = exponent(
         measured["widths"], [r.mean * d for r, d in zip(ratios, measured["widths"], strict=True)]
     )
-    q = measured["fresh"][-1]["q"]
+    deviation = math.sqrt(AT * ratios[measured["widths"].index(AT)].mean)
+    d_k, fresh = measured["fresh_widths"][-1], measured["fresh"][-1]
+    foretold = d_k * fresh["q"] * fresh["k"]
     found = Text(
         f"q·k 的方差除以 d_k：与 1 最多差 {number(100 * farthest, 1)} %，"
-        f"方差随 d_k 的 {number(power, 3)} 次方增长。"
-        f"刚初始化的 GPT 里，q 的分量方差只有 {number(q, 3)}，前提在那里并不成立。",
+        f"方差随 d_k 的 {number(power, 3)} 次方增长；d_k = {AT} 时标准差为 {number(deviation, 2)}。"
+        f"刚初始化的 GPT（d_k = {d_k}）里，q、k 的分量方差只有 {number(fresh['q'], 2)} 和 "
+        f"{number(fresh['k'], 2)}，方差为 1 的前提不成立；q·k 的方差 {number(fresh['products'], 2)}，与 "
+        f"d_k·Var(q)·Var(k) = {number(foretold, 2)} 相近。",
         f"The variance of q·k over d_k is 1 to within {number(100 * farthest, 1)} %, and grows as d_k to the "
-        f"power {number(power, 3)}. In a fresh GPT the components of q have variance {number(q, 3)}: there "
-        "the premise does not hold.",
+        f"power {number(power, 3)}; at d_k = {AT} its standard deviation is {number(deviation, 2)}. In a "
+        f"fresh GPT of d_k = {d_k} the components of q and k have variances {number(fresh['q'], 2)} and "
+        f"{number(fresh['k'], 2)}, not the 1 of the premise; q·k has {number(fresh['products'], 2)}, near "
+        f"d_k·Var(q)·Var(k) = {number(foretold, 2)}.",
     )
     holds = missed <= 1 and farthest < 0.05
     return Judgement(Verdict.HOLDS if holds else Verdict.FAILS, found)
@@ -101,7 +110,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     "C7",
-    Text("点积的方差等于 d_k", "A product's variance is d_k"),
+    Text("点积的方差等于 d_k", "A dot product's variance is d_k"),
     Text(
         "若 q 与 k 的分量相互独立、均值 0、方差 1，则 q·k 的方差是 d_k；d_k = 64 时标准差为 8。",
         "If the components of q and k are independent, with mean 0 and variance 1, q·k has variance d_k; at "

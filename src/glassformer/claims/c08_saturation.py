@@ -92,21 +92,23 @@ def judge(measured: Measured) -> Judgement:
         f"不缩放，d_k 从 2 到 {widest}：最大权重平均从 {number(first['largest'].mean, 2)} 升到 "
         f"{number(last['largest'].mean, 2)}；Σp_i(1−p_i) 从 {number(first['slopes'].mean, 2)} 降到 "
         f"{number(last['slopes'].mean, 3)}，大约按 d_k 的 {number(power, 2)} 次方；对分数的梯度，中位数从 "
-        f"{number(first['scores_median'].mean, 2)} 降到 {number(last['scores_median'].mean, 4)}。缩放后这三"
-        f"个数一直在 {number(kept['largest'].mean, 2)}、{number(kept['slopes'].mean, 2)}、"
+        f"{number(first['scores_median'].mean, 2)} 降到 {number(last['scores_median'].mean, 4)}，均值从 "
+        f"{number(first['scores'].mean, 2)} 降到 {number(last['scores'].mean, 2)}。缩放后最大权重、Σ"
+        f"p_i(1−p_i) 和中位数一直在 {number(kept['largest'].mean, 2)}、{number(kept['slopes'].mean, 2)}、"
         f"{number(kept['scores_median'].mean, 2)} 左右。对 q 的梯度，不缩放时均值从 "
         f"{number(first['q'].mean, 1)} 升到 {number(last['q'].mean, 1)}：分数的梯度乘上长约 √d_k 的键，没有 "
         f"1/√d_k 抵消；撑起均值的是少数未饱和的查询，中位数只有 {number(last['q_median'].mean, 2)}。",
         f"Without the scale, from d_k = 2 to {widest}: the mean largest weight rises from "
         f"{number(first['largest'].mean, 2)} to {number(last['largest'].mean, 2)}; Σp_i(1−p_i) falls from "
         f"{number(first['slopes'].mean, 2)} to {number(last['slopes'].mean, 3)}, about as d_k to the power "
-        f"{number(power, 2)}; the median gradient by the scores from "
-        f"{number(first['scores_median'].mean, 2)} to {number(last['scores_median'].mean, 4)}. With it "
-        f"these stay near {number(kept['largest'].mean, 2)}, {number(kept['slopes'].mean, 2)} and "
-        f"{number(kept['scores_median'].mean, 2)}. The mean gradient by q rises from "
-        f"{number(first['q'].mean, 1)} to {number(last['q'].mean, 1)} without it, as the scores' gradient "
-        "meets keys of length √d_k with no 1/√d_k against them; few unsaturated queries carry that mean, "
-        f"the median is {number(last['q_median'].mean, 2)}.",
+        f"{number(power, 2)}; the gradient with respect to the scores from "
+        f"{number(first['scores_median'].mean, 2)} to {number(last['scores_median'].mean, 4)} in the median, "
+        f"from {number(first['scores'].mean, 2)} to {number(last['scores'].mean, 2)} in the mean. With it "
+        f"the weight, the sum and the median stay near {number(kept['largest'].mean, 2)}, "
+        f"{number(kept['slopes'].mean, 2)} and {number(kept['scores_median'].mean, 2)}. The mean gradient "
+        f"with respect to q rises from {number(first['q'].mean, 1)} to {number(last['q'].mean, 1)} without "
+        "it, as the scores' gradient meets keys of length √d_k with no 1/√d_k against them; few unsaturated "
+        f"queries carry that mean, the median is {number(last['q_median'].mean, 2)}.",
     )
     saturated = last["largest"].low > SATURATED and all(
         last[name].high < kept[name].low / 2 for name in ("slopes", "scores", "scores_median")
@@ -162,16 +164,16 @@ CLAIM = Claim(
     Text("不缩放，softmax 就饱和", "Without the scale, softmax saturates"),
     Text(
         "不除以 √d_k，softmax 会饱和，p_i(1−p_i) → 0，对分数的梯度消失。",
-        "Without 1/√d_k softmax saturates: p_i(1−p_i) → 0, and the gradient by the scores dies.",
+        "Without 1/√d_k softmax saturates: p_i(1−p_i) → 0, and the gradient with respect to the scores dies.",
     ),
     Text(
         f"q、k、v 的分量都是标准正态，{KEYS} 个键，{QUERIES} 个查询，{SEEDS} 个种子，d_k 从 2 到 1024。"
         "损失对注意力输出的梯度是随机的；量最大权重、softmax 的斜率，以及对分数（进入 softmax 的数）和对 q 的"
         "梯度。",
         f"Components of q, k and v are standard normal, with {KEYS} keys, {QUERIES} queries, {SEEDS} seeds, "
-        "and d_k from 2 to 1,024. The loss has a random gradient by attention's output. Measured: the "
-        "largest weight, softmax's slopes, and the gradients by the scores, as they enter softmax, and by "
-        "q.",
+        "and d_k from 2 to 1,024. The loss has a random gradient with respect to attention's output. "
+        "Measured: the largest weight, softmax's slopes, and the gradients with respect to the scores, as "
+        "they enter softmax, and to q.",
     ),
     measure,
     judge,

@@ -90,8 +90,8 @@ def judge(measured: Measured) -> Judgement:
         f"的：融合计算 {told['fused'].zh} 倍，逐步计算 {told['reference'].zh} 倍。",
         f"At width {measured['width']}, {measured['heads'][0]} to {most} heads have "
         f"{measured['parameters'][0]:,} parameters each and equally many multiplications. At n = "
-        f"{lengths.en}, {most} heads take as many times as long as one: {told['fused'].en} in the fused "
-        f"kernel, {told['reference'].en} step by step.",
+        f"{lengths.en}, {most} heads take {told['fused'].en} times as long as one in the fused kernel, "
+        f"{told['reference'].en} times step by step.",
     )
     reason = Text(
         f"分数有 h·n² 个，头越多，softmax 越费时。n = {n}、写明每一步时，{most} 个头多花 "
@@ -106,9 +106,9 @@ def judge(measured: Measured) -> Judgement:
         return Judgement(Verdict.HOLDS, found)
     if measured["quick"] and open_:
         return Judgement(Verdict.UNDECIDED, found, reason)
-    zh = "，".join(f"{NAMES[path].zh} n ≤ {length}" for path, length in longest.items() if length)
+    zh = "、".join(f"{NAMES[path].zh}到 n = {length}" for path, length in longest.items() if length)
     en = ", ".join(f"n ≤ {length} {NAMES[path].en}" for path, length in longest.items() if length)
-    return Judgement(Verdict.WITHIN, found, reason, Text(f"{zh} 时", en))
+    return Judgement(Verdict.WITHIN, found, reason, Text(f"{zh} 为止的范围内", en))
 
 
 NAMES = {

@@ -109,12 +109,14 @@ def judge(measured: Measured) -> Judgement:
         f"没有位置也没有掩码：打乱 {measured['length']} 个词，Attention(PX) 与 P·Attention(X) 最多差 "
         f"{magnitude(exact)}（以输出的均方根为 1，float64）。加上任何一种位置，或加上因果掩码，至少差 "
         f"{least}。“女人吃了浣熊”换成“浣熊吃了女人”，每个词的那一行都跟着词走（差 {magnitude(followed)}），"
-        f"首尾两个位置上的行却变了（差 {number(changed, 2)}）：并没有变得相同。",
+        f"首尾两个位置上的行却变了（差 {number(changed, 2)}）；位置没变的只有中间的词，它的那一行也不变。“猫"
+        "追狗”和“狗追猫”也是如此。",
         f"Without positions and mask, {measured['length']} tokens shuffled: Attention(PX) and P·Attention(X) "
         f"differ by {magnitude(exact)} at most (the output's root mean square is 1, float64). With any "
         f"positions, or a causal mask, by {least} at least. When “woman ate raccoon” becomes “raccoon ate "
         f"woman” each row moves with its token (to {magnitude(followed)}), and the rows at the two ends are "
-        f"others (by {number(changed, 2)}): nothing becomes identical.",
+        f"others (by {number(changed, 2)}); only the word in the middle, which stays in its place, keeps its "
+        "row. So it is with “cat chases dog” and “dog chases cat”.",
     )
     holds = max(exact, followed) < EXACT and min(changed, *broken.values()) > BROKEN
     return Judgement(Verdict.HOLDS if holds else Verdict.FAILS, found)
@@ -127,7 +129,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
     by_token = Text("与同一个词的行相差", "from the row of the same token")
     return (
         Figure(
-            Text("打乱之后相差多少", "How far shuffling goes"),
+            Text("打乱之后相差多少", "What shuffling changes"),
             Text("位置或掩码", "positions or mask"),
             Text("最大差，以输出的均方根为 1", "largest difference, in root mean squares of the output"),
             (

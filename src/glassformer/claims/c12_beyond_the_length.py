@@ -88,17 +88,22 @@ def judge(measured: Measured) -> Judgement:
     beyond, end = len(measured["rotary"][0]["loss"]) * measured["block"], measured["length"]
 
     def told(names: Sequence[str], language: str) -> str:
-        spoken = [f"{getattr(NAMES[name], language)} {_signed(rise[name])}" for name in names]
+        brackets = "（{}）" if language == "zh" else " ({})"
+        spoken = [
+            f"{getattr(NAMES[name], language)} {_signed(rise[name])}" + brackets.format(_interval(rise[name]))
+            for name in names
+        ]
         return ("、" if language == "zh" else ", ").join(spoken)
 
     found = Text(
-        f"在长 {end} 的文本上训练，读到 {beyond}：超出训练长度后，损失比之前升高（nat）："
-        f"{told([*COMPUTED], 'zh')}；不用位置编码时 {_signed(rise['none'])}；本来就在 {beyond} 上训练的 "
-        f"{_signed(rise['long'])}。"
+        f"在长 {end} 的文本上训练，读到 {beyond}：超出训练长度后，损失比之前升高（奈特，括号里是 95 % 区"
+        f"间）：{told([*COMPUTED], 'zh')}；不用位置编码时也升高 {_signed(rise['none'])}，这一部分与位置编码无"
+        f"关；本来就在 {beyond} 上训练的 {_signed(rise['long'])}。"
         + ("可学习的位置表在那里没有值，直接报错。" if ended else "可学习的位置表竟也给出了值。"),
         f"Trained at length {end} and read up to {beyond}, the loss beyond the training length is higher by "
-        f"(nats): {told([*COMPUTED], 'en')}; without positions {_signed(rise['none'])}; trained at {beyond} "
-        f"to begin with {_signed(rise['long'])}. The learned table "
+        f"(nats, intervals of 95 %): {told([*COMPUTED], 'en')}; without positions, too, by "
+        f"{_signed(rise['none'])}, which is not of their making; trained at {beyond} to begin with "
+        f"{_signed(rise['long'])}. The learned table "
         + ("has no value there: an error says so." if ended else "has values there as well."),
     )
     if len(unreliable) == len(COMPUTED) and ended:
@@ -113,7 +118,7 @@ def judge(measured: Measured) -> Judgement:
         )
         reason = Text(
             "、".join(f"{NAMES[name].zh}（{_interval(rise[name])}）" for name in kept)
-            + f"：损失的升高没有确定地超过 {SLIGHT} nat。",
+            + f"：损失的升高没有确定地超过 {SLIGHT} 奈特。",
             "With "
             + " and ".join(f"{NAMES[name].en} ({_interval(rise[name])})" for name in kept)
             + f" the loss does not surely rise by more than {SLIGHT} nats.",
@@ -143,7 +148,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
                 f"Loss by position; the training length is {measured['length']}",
             ),
             Text("位置", "position"),
-            Text("损失（nat）", "loss (nats)"),
+            Text("损失（奈特）", "loss (nats)"),
             tuple(series),
         ),
     )

@@ -151,8 +151,8 @@ CLAIM = Claim(
     Text("块里的参数大多在 FFN", "Most of a block's parameters are in its FFN"),
     Text(
         "内宽 4d 时，一个块的参数约三分之二在 FFN 里；就整个模型而言，只有嵌入占得不多时才是大头。",
-        "At inner width 4d two thirds of a block's parameters are in its FFN; of a whole model most are only "
-        "where embeddings are small.",
+        "At inner width 4d two thirds of a block's parameters are in its FFN; of a whole model it has "
+        "most of them only where embeddings are small.",
     ),
     Text(
         "按公布的尺寸搭出八个模型，不分配内存，逐个数参数：每个块的，整个模型的。"

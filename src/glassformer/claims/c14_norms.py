@@ -111,10 +111,10 @@ def judge(measured: Measured) -> Judgement:
         f"换掉同批样本，或换掉别的位置，LayerNorm 的输出变化是 {layer}。训练模式的 BatchNorm：同一个样本放进 "
         f"{size} 个样本的批次，输出变化 {alike}，同伴来自另一分布时变化 {others}（输出自身约为 1）。"
         f"评估模式的 BatchNorm 用存下的统计量，变化是 {evaluation}。",
-        f"With other companions or at other positions, LayerNorm's output changes by {layer}. BatchNorm in "
-        f"training: the same example in a batch of {size} comes out {alike} away, and {others} among "
-        "companions of another distribution (the output's own size is about 1). In evaluation BatchNorm "
-        f"uses stored statistics, and the change is {evaluation}.",
+        f"Whatever else is in the batch or stands at other positions, LayerNorm's output changes by {layer}. "
+        f"BatchNorm in training: the same example in a batch of {size} comes out {alike} away, and {others} "
+        "among companions of another distribution (the output's own size is about 1). In evaluation "
+        f"BatchNorm uses stored statistics, and the change is {evaluation}.",
     )
     holds = most["layernorm"] <= EXACT and all(m.low > SEEN for means in training.values() for m in means)
     return Judgement(Verdict.HOLDS if holds else Verdict.FAILS, found)

@@ -102,15 +102,15 @@ def judge(measured: Measured) -> Judgement:
     told = [_told(name, two) for name, two in ends.items()]
     found = Text(
         f"运算次数与公式一个不差。相依的步数：RNN 随 n 增长，块恒为 {chains['block'][0]}；"
-        f"首尾相距：{measured['paths'][0]} 步与 {measured['paths'][1]} 步（共 {measured['places']} 个词）。"
-        f"指数（运算对时间）：{'；'.join(text.zh for text in told)}。"
-        f"d = {D} 时两项在 n = {_length(at['counted'])} 相等；按时间，逐步计算是 {_length(at['reference'])}，"
-        f"融合计算是 {_length(at['fused'])}。",
+        f"共 {measured['places']} 个词时，首尾相距：RNN {measured['paths'][0]} 步，块 {measured['paths'][1]} "
+        f"步。指数（运算对时间）：{'；'.join(text.zh for text in told)}。d = {D} 时两项在 n = "
+        f"{_length(at['counted'])} 相等；按时间，逐步计算是 {_length(at['reference'])}，融合计算是 "
+        f"{_length(at['fused'])}。",
         "Operations are exactly the formula's. Steps in a row grow with n for the RNN and are "
         f"{chains['block'][0]} for the block; from the first of {measured['places']} tokens to the last it "
-        f"is {measured['paths'][0]} steps and {measured['paths'][1]}. Exponents of operations and of time: "
-        f"{'; '.join(text.en for text in told)}. At d = {D} the two terms are equal at n = "
-        f"{_length(at['counted'])}; in time at {_length(at['reference'])} step by step, at "
+        f"is {measured['paths'][0]} steps in the RNN and {measured['paths'][1]} in the block. Exponents of "
+        f"operations and of time: {'; '.join(text.en for text in told)}. At d = {D} the two terms are equal "
+        f"at n = {_length(at['counted'])}; in time at {_length(at['reference'])} step by step, at "
         f"{_length(at['fused'])} in the fused kernel.",
     )
     slow, fast = ([_rate(measured, sweep, i) for sweep in ("block n", "rnn d")] for i in (0, -1))
@@ -198,7 +198,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
             series.append(timed(label, sizes, measured["times"][sweep]))
             unit = typical(measured["times"][sweep][-1]).mean / measured["operations"][sweep][-1]
             ideal = [1000 * unit * count for count in measured["operations"][sweep]]
-            label = Text(f"{label.zh}：若与运算次数成正比", f"{label.en}, were it as operations")
+            label = Text(f"{label.zh}：若与运算次数成正比", f"{label.en}, if proportional to operations")
             series.append(Series(label, sizes, ideal))
         return Figure(title, across, milliseconds, tuple(series), log_x=True, log_y=True)
 
@@ -221,8 +221,9 @@ CLAIM = Claim(
     Text(
         "RNN 一层：O(nd²) 次运算，O(n) 个相依的步骤，首尾相距 O(n) 步；注意力加 FFN："
         "O(n²d + nd²) 次运算，训练时 O(1) 个步骤，任意两词相距 O(1) 步。",
-        "A layer of an RNN: O(nd²) operations, O(n) steps in a row, a way of O(n) steps from first to last. "
-        "Attention with its FFN: O(n²d + nd²) operations, O(1) steps in training, a way of O(1).",
+        "A layer of an RNN: O(nd²) operations, O(n) steps in a row, O(n) steps from the first token to the "
+        "last. Attention with its FFN: O(n²d + nd²) operations, O(1) steps in training, O(1) from any token "
+        "to any other.",
     ),
     Text(
         "用 PyTorch 的计数器数运算，与公式逐一比较；数计算图里相依的矩阵乘法；在每个中间位置切断，看首词还影"

@@ -116,12 +116,14 @@ def judge(measured: Measured) -> Judgement:
     moved = all(changed(*which) for which in (("right", "encoder"), ("left", "encoder"), ("left", "causal")))
     found = Text(
         f"同一个词、同一个位置，两个上下文。静态向量的距离最大 {greatest('right', 'static')}；"
-        f"双向编码器之后平均相距 {about('right', 'encoder')}（以向量长度为单位）；因果掩码下，"
+        f"双向编码器之后，句首的词平均相距 {about('right', 'encoder')}（以向量长度为单位），句末的词 "
+        f"{about('left', 'encoder')}；因果掩码下，"
         f"句首的词最大 {greatest('right', 'causal')}，句末的词平均 {about('left', 'causal')}。"
         "权重是随机的：这说明上下文进得来，不说明词义已经分得开。",
         "One word at one place, two contexts. Static vectors are at most "
-        f"{greatest('right', 'static')} apart; after a bidirectional encoder {about('right', 'encoder')} on "
-        "average, in lengths of a vector; under a causal mask a first word at most "
+        f"{greatest('right', 'static')} apart; after a bidirectional encoder a first word is "
+        f"{about('right', 'encoder')} apart on average, in lengths of a vector, a last one "
+        f"{about('left', 'encoder')}; under a causal mask a first word at most "
         f"{greatest('right', 'causal')}, a last one {about('left', 'causal')} on average. The weights are "
         "random: context comes in, which is not to say that senses are told apart.",
     )
@@ -170,7 +172,8 @@ CLAIM = Claim(
         "经过双向编码器就不同了。因果掩码下，句首的词看不到后文，距离恰为 0；前文不同，就不再是 0。",
         "A static vector is one per word; attention's outputs depend on context: bank in “bank loans” and "
         "“bank erosion” differs after a bidirectional encoder. Under a causal mask a first word, which "
-        "cannot see what follows, stays at distance exactly 0; with different words before it it does not.",
+        "cannot see what follows, stays at distance exactly 0; a word with different words before it does "
+        "not.",
     ),
     Text(
         f"中英文各四个多义词，每个放进两对等长的句子，位置相同；{SEEDS} 组随机权重的 Bert 与 GPT，float64。"

@@ -167,14 +167,15 @@ CLAIM = Claim(
         "word that a pronoun means.",
     ),
     Text(
-        "小 GPT 学我们生成的中英文句子，直到能答出代词指谁；在没学过的搭配上，对每个头量四种平均权重：给前一"
-        f"个词、给前面相同的词、从代词和从回答处给所指的词，训练前后各一次。比未训练的头高出 {RISE} 才算有这"
-        "个职责，取高出最多的一种。若各头没有拉开，或者都做同一件事，论断就不成立。",
-        "Small GPTs learn Chinese and English sentences of ours until they tell whom the pronoun means. On "
-        "pairs that are held out four mean weights of each head are measured, before and after: on the word "
-        "before, on the same word before, and from the pronoun and from the place of the answer on the "
-        f"word that is meant. A head has the role that rose most above untrained heads, if by {RISE} or "
-        "more. If heads stayed alike, or all did the same, the claim would fail.",
+        "小 GPT 学我们生成的中英文句子，只教问句和答案，直到能答出代词指谁；在没学过的搭配上，对每个头量四种"
+        "平均权重：给前一个词、给前面相同的词、从代词和从回答处给所指的词，训练前后各一次。比未训练的头高出 "
+        f"{RISE} 才算有这个职责，取高出最多的一种。若各头没有拉开，或者都做同一件事，论断就不成立。",
+        "Small GPTs learn Chinese and English sentences of ours, of which question and answer alone are "
+        "taught, until they tell whom the pronoun means. On pairs that are held out four mean weights of "
+        "each head are measured, before and after: on the word before, on the same word before, and from "
+        "the pronoun and from the place of the answer on the word that is meant. A head has the role that "
+        f"rose most above untrained heads, if by {RISE} or more. If heads stayed alike, or all did the same, "
+        "the claim would fail.",
     ),
     measure,
     judge,

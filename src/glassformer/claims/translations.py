@@ -181,15 +181,15 @@ def _told(one: Translated) -> Text:
     tokens = [one["tokens"][name] for name in NAMES]
     in_zh, in_en = [f"{number(n / 1e4, 0)} 万" for n in tokens], [number(n / 1e6, 1) for n in tokens]
     return Text(
-        f"真实的翻译（{file}，{lines} 行）：原文从 {short} 个{_UNIT[one['length']].zh}到 {long} 个，BLEU 没有"
-        f"注意力时从 {none[0]} 降到 {none[1]}，剩 {shares[0]}；有注意力时从 {additive[0]} 降到 "
-        f"{additive[1]}，剩 {shares[1]}，多 {more} 个百分点（95 % 区间 {low} … {high}）。前者训练了 "
-        f"{in_zh[0]}个词元，后者 {in_zh[1]}个。",
-        f"Real translations ({file}, {lines} lines): from sources of {short} {_UNIT[one['length']].en} to "
-        f"those of {long}, BLEU falls without attention from {none[0]} to {none[1]}, which is {shares[0]} of "
-        f"it, with attention from {additive[0]} to {additive[1]}, which is {shares[1]}: {more} points more "
-        f"(interval of 95 %: {low} … {high}). The one had learned from {in_en[0]} million tokens, "
-        f"the other from {in_en[1]}.",
+        f"真实的翻译（{file}，{lines} 行）：原文从 {short} 个{_UNIT[one['length']].zh}（有注意力时翻得最好的"
+        f"一组）到 {long} 个，BLEU 没有注意力时从 {none[0]} 降到 {none[1]}，剩 {shares[0]}；有注意力时从 "
+        f"{additive[0]} 降到 {additive[1]}，剩 {shares[1]}，多剩 {more} 个百分点（95 % 区间 {low} … "
+        f"{high}）。前者训练了 {in_zh[0]}个词元，后者 {in_zh[1]}个。",
+        f"Real translations ({file}, {lines} lines): from sources of {short} {_UNIT[one['length']].en}, the "
+        f"best group with attention, to those of {long}, BLEU falls without attention from {none[0]} to "
+        f"{none[1]}, which is {shares[0]} of it, with attention from {additive[0]} to {additive[1]}, which "
+        f"is {shares[1]}: {more} percentage points more (interval of 95 %: {low} … {high}). The one had "
+        f"learned from {in_en[0]} million tokens, the other from {in_en[1]}.",
     )
 
 

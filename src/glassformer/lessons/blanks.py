@@ -366,7 +366,7 @@ LESSON = Lesson(
         ),
         Facts(
             (
-                (Text("接词的熵（纳特）", "entropy of the next word, in nats"), ("H_next", WHO, 0), 3),
+                (Text("接词的熵（奈特）", "entropy of the next word, in nats"), ("H_next", WHO, 0), 3),
                 (Text("填空的熵", "entropy of the blank"), ("H_fill", WHO, 0), 3),
                 (Text("后文省下的", "what the rest saves"), ("saved", WHO, 0), 3),
             )
@@ -484,7 +484,7 @@ LESSON = Lesson(
         Question(
             key="saved",
             ask=Text(
-                "“年长的 ＿ 命令 他的 马”，$s = 0.1$。后文让空格的熵少了多少纳特？",
+                "“年长的 ＿ 命令 他的 马”，$s = 0.1$。后文让空格的熵少了多少奈特？",
                 "“old ＿ commands his horse”, $s = 0.1$. By how many nats does the rest lower the entropy of "
                 "the blank?",
             ),
@@ -502,7 +502,7 @@ LESSON = Lesson(
         Question(
             key="sentence",
             ask=Text(
-                "“年长的 国王 命令 他的 马”这句话的 $-\\ln p$ 是多少纳特？",
+                "“年长的 国王 命令 他的 马”这句话的 $-\\ln p$ 是多少奈特？",
                 "What is $-\\ln p$ of the sentence “old king commands his horse”, in nats?",
             ),
             answer=("sentence_next", 0, 0),

@@ -270,7 +270,7 @@ LESSON = Lesson(
                 "文字是两万句编出来的话，如“年长的 国王 命令 他的 马 。”，一个词是一个词元。模型只有一层、一"
                 f"个头，宽 {D}，共 {LEARNED['parameters']:,} 个参数，一次看 {CONTEXT} 个词，学 1,200 步。两"
                 "次训练只差掩码：开头的参数、文字、次序都一样。\n\n横线是这种语言的**熵** «entropy[0,0]:3» "
-                "纳特：规则是我们定的，每句话的概率都算得出来，所以知道只看前面最好能到多少。有掩码的那条贴"
+                "奈特：规则是我们定的，每句话的概率都算得出来，所以知道只看前面最好能到多少。有掩码的那条贴"
                 "上去了（留出的 «held_out[0,0]:0» 个词只是抽样，所以可以低一点点）；没有掩码的那条穿了过去。",
                 "The text is 20,000 made-up sentences, such as “old king commands his horse .”; a word is a "
                 f"token. The models have one layer with one head, are {D} wide, have "
@@ -284,7 +284,7 @@ LESSON = Lesson(
             )
         ),
         Chart(
-            Text("每个词的损失（纳特）", "Loss per word, in nats"),
+            Text("每个词的损失（奈特）", "Loss per word, in nats"),
             x="steps",
             x_label=Text("步", "step"),
             y_label=Text("损失", "loss"),
