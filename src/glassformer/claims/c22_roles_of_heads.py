@@ -80,17 +80,18 @@ def judge(measured: Measured) -> Judgement:
     grown = {role: growth(seeds, role) for role in ROLES}
     apart = [role for role in ROLES if grown[role].low > 0]
     count = mean([float(len(taken(seed))) for seed in seeds])
+    spread = f"{number(max(count.low, 0), 2)} … {number(min(count.high, len(NAMES)), 2)}"
     having = {what: sum(what in taken(seed) for seed in seeds) for what in NAMES}
     found = Text(
         f"{len(measured['seeds'])} 个模型中 {len(seeds)} 个学会指代。训练使各头在 {len(ROLES)} 种得分中的 "
         f"{len(apart)} 种上彼此拉开。有专职的头的模型："
         f"{'；'.join(f'{NAMES[what].zh} {n} 个' for what, n in having.items())}；"
         f"每个模型平均有 {number(count.mean, 2)} 种职责"
-        f"（区间 {number(count.low, 2)} … {number(count.high, 2)}）。",
+        f"（区间 {spread}）。",
         f"{len(seeds)} of {len(measured['seeds'])} models learned to resolve the pronoun. Training drove "
         f"their heads apart in {len(apart)} of {len(ROLES)} scores. Models with heads that are for it: "
         f"{'; '.join(f'{NAMES[what].en}, {n}' for what, n in having.items())}. That makes "
-        f"{number(count.mean, 2)} roles a model (interval {number(count.low, 2)} … {number(count.high, 2)}).",
+        f"{number(count.mean, 2)} roles a model (interval {spread}).",
     )
     if len(apart) == len(ROLES) and count.low > 2:
         return Judgement(Verdict.HOLDS, found)
