@@ -93,9 +93,7 @@ def test_idle_edges_mislead_where_ranks_agree():
     kept = told(steep)
     assert idle(models(kept, "gpt")).mean > 0
     assert agreement(models(kept, "gpt"), "cut").low > 0.9
-    judgement = C19.judge(kept)
-    assert judgement.verdict is Verdict.WITHIN
-    assert "edges of GPT from the answer" in judgement.within.en
+    assert C19.judge(kept).verdict is Verdict.HOLDS
 
 
 def test_edges_that_weigh_little_and_do_nothing_are_not_judged():
@@ -105,7 +103,7 @@ def test_edges_that_weigh_little_and_do_nothing_are_not_judged():
     assert finding(of_edge(models(kept, "gpt"), "pronoun")) is Finding.NOTHING
     judgement = C19.judge(kept)
     assert "GPT from the pronoun" not in f"{judgement.within}"
-    assert "in most models no edge from the pronoun weighs" in judgement.found.en
+    assert "in 15 of 15 models no edge from the pronoun weighs" in judgement.found.en
 
 
 def test_more_is_asked_of_each_kind_of_edge_than_of_all_together():

@@ -126,13 +126,17 @@ class Finding(Enum):
     NOTHING = 3
 
 
+def _silent(found: Sequence[Sequence[Head]]) -> int:
+    """In how many models no edge weighs much or does anything."""
+    return sum(all(head.weight < HEAVY and head.harmless for head in model) for model in found)
+
+
 def finding(found: Sequence[Sequence[Head]]) -> Finding:
     """Weights mislead if models have idle edges, or the intervals of the agreement lie below AGREED however
     the loss is counted."""
     if not found:
         return Finding.OPEN
-    telling = [any(head.weight >= HEAVY or not head.harmless for head in model) for model in found]
-    if 2 * sum(telling) < len(found):
+    if 2 * _silent(found) > len(found):
         return Finding.NOTHING
     agreed, never = [agreement(found, loss) for loss in LOSSES], idle(found)
     if never.low > 0 or max(each.high for each in agreed) < AGREED:
@@ -156,8 +160,21 @@ def judge(measured: Measured) -> Judgement:
     if misled:
         names = [_kind(*kind) for kind in misled]
         within = Text(" " + "、".join(name.zh for name in names) + "上", ", ".join(name.en for name in names))
-        return Judgement(Verdict.WITHIN, told, within=within)
+        others = [_kind(*kind) for kind in telling if kind not in misled]
+        return Judgement(Verdict.WITHIN, told, _open(others) if others else None, within)
     return Judgement(Verdict.FAILS, told)
+
+
+def _open(kinds: Sequence[Text]) -> Text:
+    """Why it is not said of these kinds of edges."""
+    return Text(
+        "、".join(kind.zh for kind in kinds)
+        + f"：秩相关的区间伸到 {AGREED} 以上，又没有权重大而毫无作用的，不足以断定。",
+        "Of "
+        + ", ".join(kind.en for kind in kinds)
+        + f" the rank correlation's intervals reach {AGREED}, and none weighs much and does nothing: too little "
+        "to say it of these.",
+    )
 
 
 def of_edge(found: Sequence[Sequence[Head]], edge: str) -> list[list[Head]]:
@@ -200,9 +217,12 @@ def _told_edge(
         f"cut in one head they lose {single} nats at most, in all heads at once {together} on average",
     )
     if what is Finding.NOTHING:
+        silent, n, at = _silent(found), len(found), EDGE_NAMES[edge]
         return Text(
-            f"从{EDGE_NAMES[edge].zh}出发的边，在多数模型里权重都不到 {HEAVY}，也没有作用：{lost.zh}",
-            f"in most models no edge from the {EDGE_NAMES[edge].en} weighs {HEAVY} or does much: {lost.en}",
+            f"从{at.zh}出发的边，{n} 个模型中有 {silent} 个权重都不到 {HEAVY}，也没有作用，所以不判，所有模型"
+            f"里{lost.zh}",
+            f"in {silent} of {n} models no edge from the {at.en} weighs {HEAVY} or does anything, so that "
+            f"these are not judged; over all models, {lost.en}",
         )
     agreed, never = agreement(found, "cut"), idle(found)
     if never.mean:
