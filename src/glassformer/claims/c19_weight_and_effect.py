@@ -172,8 +172,8 @@ def _open(kinds: Sequence[Text]) -> Text:
         + f"：秩相关的区间伸到 {AGREED} 以上，又没有权重大而毫无作用的，不足以断定。",
         "Of "
         + ", ".join(kind.en for kind in kinds)
-        + f" the rank correlation's intervals reach {AGREED}, and none weighs much and does nothing: too little "
-        "to say it of these.",
+        + f" the rank correlation's intervals reach {AGREED}, and none weighs much and does nothing: too "
+        "little to say it of these.",
     )
 
 
