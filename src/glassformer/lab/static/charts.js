@@ -1,6 +1,6 @@
 // Charts as SVG: the twin of charts.py.
 
-const WIDTH = 640, HEIGHT = 300, LEFT = 64, RIGHT = 16, TOP = 14, BOTTOM = 34;
+const WIDTH = 640, HEIGHT = 300, LEFT = 76, RIGHT = 36, TOP = 14, BOTTOM = 34;
 
 function chartBounds(numbers, log) {
   const usable = numbers.filter((x) => Number.isFinite(x) && (x > 0 || !log));
@@ -28,12 +28,20 @@ function chartTicks([low, high], log) {
   return [0, 1, 2, 3, 4].map((k) => low + ((high - low) * k) / 4);
 }
 
-function spokenTick(x) {
-  if (x !== 0 && !(Math.abs(x) >= 1e-2 && Math.abs(x) < 1e5)) {
-    const [mantissa, exponent] = x.toExponential(0).split("e");
-    return `${mantissa}e${Number(exponent)}`;
-  }
-  return formatNumber(x, Math.abs(x) >= 10 || x === Math.round(x) ? 0 : 2, true);
+function tickDecimals(step) {
+  const [leading, exponent] = step.toExponential(2).split("e").map(Number);
+  const misses = (k) => Math.abs(leading - Math.round(leading * 10 ** k) / 10 ** k) > 0.02 * leading;
+  return Math.max(0, [0, 1].filter(misses).length - exponent);
+}
+
+function spokenTick(x, step) {
+  step = step || Math.abs(x);
+  if (Math.abs(x) <= 1e-9 * step) return "0";
+  const decimals = tickDecimals(step);
+  if (step >= 2e-3 && Math.abs(x) < 1e5) return formatNumber(x, decimals, true);
+  const digits = Math.max(0, decimals + Math.floor(Math.log10(Math.abs(x)) + 1e-9));
+  const [mantissa, exponent] = Math.abs(x).toExponential(digits).split("e").map(Number);
+  return `${x < 0 ? "−" : ""}${mantissa}e${exponent}`;
 }
 
 // The inside of the chart's <svg>. Numbers, and names that are HTML already: nothing that a reader typed.
@@ -48,16 +56,16 @@ export function drawChart(chart, values) {
     if (a === null || b === null) return null;
     return [(LEFT + a * (WIDTH - LEFT - RIGHT)).toFixed(1), (HEIGHT - BOTTOM - b * (HEIGHT - TOP - BOTTOM)).toFixed(1)];
   };
-  const parts = [];
-  for (const x of chartTicks(across, chart.logX)) {
+  const parts = [], ticksX = chartTicks(across, chart.logX), ticksY = chartTicks(up, chart.logY);
+  for (const x of ticksX) {
     const [at] = place(x, up[0]);
     parts.push(`<line class="grid" x1="${at}" x2="${at}" y1="${TOP}" y2="${HEIGHT - BOTTOM}"/>`,
-      `<text class="x" x="${at}" y="${HEIGHT - 12}">${spokenTick(x)}</text>`);
+      `<text class="x" x="${at}" y="${HEIGHT - 12}">${spokenTick(x, chart.logX ? 0 : ticksX[1] - ticksX[0])}</text>`);
   }
-  for (const y of chartTicks(up, chart.logY)) {
+  for (const y of ticksY) {
     const [, at] = place(across[0], y);
     parts.push(`<line class="grid" x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${at}" y2="${at}"/>`,
-      `<text class="y" x="${LEFT - 8}" y="${(Number(at) + 4).toFixed(1)}">${spokenTick(y)}</text>`);
+      `<text class="y" x="${LEFT - 8}" y="${(Number(at) + 4).toFixed(1)}">${spokenTick(y, chart.logY ? 0 : ticksY[1] - ticksY[0])}</text>`);
   }
   columns.forEach((ys, n) => {
     const path = xs.map((x, k) => place(x, ys[k])).filter(Boolean).map((p) => p.join(",")).join(" ");
