@@ -164,6 +164,14 @@ def _box(text):
 
 
 @every_kept_figure
+def test_no_series_of_a_kept_figure_hides_another(kept, language):
+    """Points of the same kind, with a line or without, are never all on one spot."""
+    dots = re.findall(r'<path class="dots line\d" d="([^"]*)"', drawing(kept, language))
+    joined = [series.joined for series in kept.series if series.dots]
+    assert len(set(zip(dots, joined, strict=True))) == len(joined)
+
+
+@every_kept_figure
 def test_files_of_kept_figures_hold_their_titles(kept, language):
     drawn = ET.fromstring(svg(kept, language))
     titles = [text.text for text in drawn.iter(f"{SVG}text") if text.get("class") == "title"]

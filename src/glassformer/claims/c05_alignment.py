@@ -164,7 +164,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
         for what, exact in (("hit", Text("正中", "exactly")), ("near", Text("±1", "±1"))):
             shares = [[run[f"{state}_{what}"] for run in measured[name]] for state in states]
             label = Text(f"{title.zh}，{exact.zh}", f"{title.en}, {exact.en}")
-            series.append(spread(label, range(len(states)), shares, within=(0, 1)))
+            series.append(spread(label, range(len(states)), shares, within=(0, 1), joined=False))
     return (
         Figure(
             Text("权重最大处落在来源上的比例", "Largest weight on the true place"),

@@ -13,7 +13,7 @@ from ..nn.attention import MultiHeadAttention
 from ..nn.recurrent import Recurrent
 from ..texts import Text, number
 from .claim import Claim, Judgement, Measured, Verdict, Work
-from .figure import Figure, Series
+from .figure import Figure, Series, together
 from .serial import products_in_a_row
 from .timing import Seconds, growth, ratio, seconds, timed
 
@@ -143,7 +143,10 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
     n = Text("词数 n", "tokens n")
     counted = [
         *(Series(label, measured["lengths"], measured["chains"][name]) for name, label in LAYERS.items()),
-        *(Series(label, measured["written"], measured["passes"][name]) for name, label in WRITERS.items()),
+        *(
+            Series(label, measured["written"], measured["passes"][name], joined=False)
+            for name, label in WRITERS.items()
+        ),
     ]
     clocked = [
         *(timed(label, measured["lengths"], measured["training"][name]) for name, label in LAYERS.items()),
@@ -154,7 +157,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
             Text("必须依次做的步数", "Steps that wait for each other"),
             n,
             Text("矩阵乘法；生成时是遍数", "matrix products; of writing, passes"),
-            tuple(counted),
+            together(counted),
             log_x=True,
             log_y=True,
         ),

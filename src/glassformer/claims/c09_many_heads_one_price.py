@@ -10,7 +10,7 @@ from torch import Tensor
 from ..nn.attention import MultiHeadAttention
 from ..texts import Text, number
 from .claim import Claim, Judgement, Measured, Verdict, Work
-from .figure import Figure, Series
+from .figure import NOT_NEGATIVE, Figure, means
 from .serial import operations
 from .statistics import Mean
 from .timing import ratio, seconds, typical
@@ -143,12 +143,11 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
     for (path, n), times in zip(measured["settings"], measured["times"], strict=True):
         ratios = _ratios(times)
         series.append(
-            Series(
+            means(
                 Text(f"{NAMES[path].zh}，n = {n}", f"{NAMES[path].en}, n = {n}"),
                 range(len(ratios)),
-                [r.mean for r in ratios],
-                [r.low for r in ratios],
-                [r.high for r in ratios],
+                ratios,
+                within=NOT_NEGATIVE,
             )
         )
     return (

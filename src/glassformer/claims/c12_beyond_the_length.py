@@ -16,7 +16,7 @@ from ..texts import Text, number
 from ..training import start
 from ..training.quiet import finished
 from .claim import Claim, Judgement, Measured, Verdict, Work
-from .figure import Figure, spread
+from .figure import NOT_NEGATIVE, Figure, spread
 from .statistics import Mean, mean
 
 LENGTH, TIMES, BLOCK = 32, 4, 8
@@ -136,20 +136,21 @@ def _interval(rise: Mean) -> str:
 
 
 def figures(measured: Measured) -> tuple[Figure, ...]:
-    block, series = measured["block"], []
+    block, length, series = measured["block"], measured["length"], []
     for name, title in NAMES.items():
         by_block = list(zip(*(run["loss"] for run in measured[name]), strict=True))
         x = [block * k + (block - 1) / 2 for k in range(len(by_block))]
-        series.append(spread(title, x, by_block))
+        series.append(spread(title, x, by_block, within=NOT_NEGATIVE))
     return (
         Figure(
             Text(
-                f"各位置上的损失；训练长度为 {measured['length']}",
-                f"Loss by position; the training length is {measured['length']}",
+                f"各位置上的损失；训练长度为 {length}",
+                f"Loss by position; the training length is {length}",
             ),
             Text("位置", "position"),
             Text("损失（奈特）", "loss (nats)"),
             tuple(series),
+            limit=(length, Text(f"训练长度 {length}", f"training length {length}")),
         ),
     )
 

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from ..nn.blocks import make_norm
 from ..texts import Text, magnitude, number
 from .claim import Claim, Judgement, Measured, Verdict, Work
-from .figure import Figure, spread
+from .figure import Figure, spread, together
 from .statistics import mean
 
 LENGTH, WIDTH, SEEDS = 8, 32, 20
@@ -127,12 +127,11 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
             Text("同批样本使一个样本的输出变化多少", "How far a batch changes one example's output"),
             Text("批次里的样本数", "examples in the batch"),
             Text("变化的均方根", "root mean square of the change"),
-            tuple(
+            together(
                 spread(
                     Text(f"{kind.zh}，{company.zh}", f"{kind.en}, {company.en}"),
                     batches,
                     list(zip(*changes[key][name], strict=True)),
-                    joined=key != "batchnorm evaluation",
                 )
                 for key, kind in KINDS.items()
                 for name, (company, *_) in COMPANIONS.items()

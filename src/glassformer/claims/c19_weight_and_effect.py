@@ -9,7 +9,7 @@ import numpy as np
 
 from ..texts import Language, Text, number
 from .claim import Claim, Judgement, Measured, Verdict, Work
-from .figure import Figure, Series
+from .figure import Figure, Series, means
 from .pronouns import EDGES, LEARNT, MEASURES, Family, accuracy, effects, taught, untrained
 from .statistics import Mean, mean, rank_correlation
 
@@ -261,18 +261,9 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
         )
     ways = (("cut", Text("切断", "cut")), ("zero", Text("置零", "zeroed")))
     agreed = []
-    for i, (loss, label) in enumerate(ways):
-        means = [agreement(of_edge(found[family], edge), loss) for family, edge in kinds]
-        agreed.append(
-            Series(
-                label,
-                [n + (i - 0.5) / 5 for n in range(len(kinds))],
-                [m.mean for m in means],
-                [m.low for m in means],
-                [m.high for m in means],
-                joined=False,
-            )
-        )
+    for loss, label in ways:
+        correlations = [agreement(of_edge(found[family], edge), loss) for family, edge in kinds]
+        agreed.append(means(label, range(len(kinds)), correlations, within=(-1, 1), joined=False))
     return (
         Figure(
             Text("一条边的权重与它的作用", "What an edge weighs and what it does"),

@@ -11,7 +11,7 @@ from ..models import GPT, Bert, BertConfig, GPTConfig
 from ..nn.blocks import initialise
 from ..texts import Text, number
 from .claim import Claim, Judgement, Measured, Verdict, Work
-from .figure import Figure, Series
+from .figure import NOT_NEGATIVE, Figure, Series, spread
 from .statistics import mean
 
 CHANGED = 1e-6  # of a vector's length: far more than rounding in float64, far less than any effect here
@@ -142,15 +142,8 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
     }
 
     def series(side: str, machine: str) -> Series:
-        spread = [mean(pair) for pair in _spread(measured, side, machine)]
-        return Series(
-            labels[machine],
-            range(len(spread)),
-            [s.mean for s in spread],
-            [s.low for s in spread],
-            [s.high for s in spread],
-            joined=False,
-        )
+        pairs = _spread(measured, side, machine)
+        return spread(labels[machine], range(len(pairs)), pairs, within=NOT_NEGATIVE, joined=False)
 
     return tuple(
         Figure(

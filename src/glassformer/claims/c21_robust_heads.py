@@ -16,7 +16,7 @@ from ..training.quiet import final_loss
 from ..training.settings import TrainConfig
 from ..training.task import Forward, next_token_loss
 from .claim import Claim, Judgement, Measured, Verdict, Work
-from .figure import Figure, Series
+from .figure import NOT_NEGATIVE, Figure, Series, means
 from .statistics import Mean, bootstrap, mean
 
 HEADS, WIDTH = (1, 2, 4, 8), 32
@@ -195,9 +195,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
     names = tuple(Text(f"{h} 头", f"{h} head" + "s" * (h > 1)) for h in heads)
     each, spreads = [], []
     for k, scale in enumerate(scales):
-        # Side by side, so that one scale's points do not hide another's.
-        shift = 0.2 * (k - (len(scales) - 1) / 2)
-        x = [n + shift for n, h in enumerate(heads) for _ in measured[str(h)]]
+        x = [n for n, h in enumerate(heads) for _ in measured[str(h)]]
         y = [row[k] for h in heads for row in measured[str(h)]]
         label = Text(f"初始标准差 {scale:g}/√D", f"first deviation {scale:g}/√D")
         each.append(Series(label, x, y, joined=False))
@@ -224,8 +222,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
 
 def _spreads(label: Text, measured: Measured, scale: float | None) -> Series:
     found = [spread(measured, heads, scale) for heads in measured["heads"]]
-    low, high = [m.low for m in found], [m.high for m in found]
-    return Series(label, range(len(found)), [m.mean for m in found], low, high)
+    return means(label, range(len(found)), found, within=NOT_NEGATIVE)
 
 
 CLAIM = Claim(

@@ -127,7 +127,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
     seeds = measured["seeds"]
     before = [[score for seed in seeds for score in seed["untrained"][role]] for role in ROLES]
     after = [
-        (n + 0.1 + 0.25 * k / len(seeds), score)
+        (n + 0.25 * k / len(seeds), score)
         for n, role in enumerate(ROLES)
         for k, seed in enumerate(seeds)
         for score in seed["trained"][role]
@@ -135,7 +135,7 @@ def figures(measured: Measured) -> tuple[Figure, ...]:
     scores = (
         Series(
             Text("训练前：均值与范围", "untrained: mean and range"),
-            [n - 0.15 for n in range(len(ROLES))],
+            range(len(ROLES)),
             [float(np.mean(each)) for each in before],
             [min(each) for each in before],
             [max(each) for each in before],
