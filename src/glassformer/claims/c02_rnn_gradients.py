@@ -80,7 +80,6 @@ def judge(measured: Measured) -> Judgement:
         for setting in ("gaussian driven", "gaussian rest", "orthogonal rest")
     )
     exploded = mean(norms["orthogonal driven"][-1]["logs"][-1])
-    exploded = mean(norms["orthogonal driven"][-1]["logs"][-1])
     radius = mean(above["gaussian rest"]["radii"]).mean
     found = Text(
         f"{runs} 次运行里，‖∂h_t/∂h_k‖ {'从未超过' if bounded else '超过了'} σ_max 的 t−k 次方。"

@@ -155,7 +155,6 @@ def judge(measured: Measured) -> Judgement:
         and further.low > 1
         and min(stack["residual"].low, stack["both"].low) > SURVIVED
         and stack["both"].high < GROWN
-        and stack["both"].high < GROWN
         and stack["plain"].high < GONE
     )
     return Judgement(Verdict.HOLDS if holds else Verdict.FAILS, found)

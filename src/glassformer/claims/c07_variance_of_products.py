@@ -15,7 +15,6 @@ from .statistics import exponent, mean
 WIDTHS = tuple(2**i for i in range(1, 11))
 TRIALS = 20
 AT = 64  # the width of which the lecture tells the standard deviation
-AT = 64  # the width of which the lecture tells the standard deviation
 FRESH_WIDTHS = (16, 32, 64, 128)  # of a head in a fresh GPT
 TOKENS = 64
 
