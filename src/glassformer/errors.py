@@ -1,5 +1,6 @@
 """Mistakes that are the user's to mend: one line that says what was wrong, where, and what would be right."""
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -12,7 +13,7 @@ class UserError(Exception):
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
     """The error for a name that is none of `known`; it suggests the nearest."""
-    names = sorted(known)
+    names = sorted(known, key=_natural)
     near = get_close_matches(name.strip().lower().replace("-", "_"), names, n=1, cutoff=0.5)
     listed = ", ".join(names[:_LISTED]) + (
         f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
@@ -20,3 +21,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
     return UserError(
         f"unknown {kind} {name!r}; " + (f"did you mean {near[0]!r}?" if near else f"known: {listed}")
     )
+
+
+def _natural(name: str) -> str:
+    """By which names are sorted so that C2 comes before C10."""
+    return re.sub(r"\d+", lambda digits: digits[0].zfill(9), name)

@@ -1,15 +1,17 @@
 """Every claim: it can be told in both languages, its judge takes what its experiment gives, and its kept
 measurement is of the full run."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from glassformer.claims import MODULES, claim, measured
+from glassformer.claims import MODULES, UNMEASURED, claim, measured
 from glassformer.claims.__main__ import main, renewed
 from glassformer.claims.claim import Judgement, Verdict
 from glassformer.claims.figure import svg
 from glassformer.errors import UserError
+from glassformer.lab.words import WORDS
 from glassformer.texts import LANGUAGES
 
 NAMES = list(MODULES)
@@ -17,8 +19,18 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_an_unknown_claim_names_the_nearest():
-    with pytest.raises(UserError, match="C7"):
+    with pytest.raises(UserError, match=r"known: C1, C2, C3, .* C9, C10, C11"):
         claim("C77")
+
+
+@pytest.mark.parametrize("name", list(UNMEASURED))
+def test_a_claim_that_is_not_measured_yet_says_so(name):
+    with pytest.raises(UserError, match=rf"{name} \(.*\) is not measured in this version"):
+        claim(name.lower())
+    assert name not in MODULES
+    assert name in (ROOT / "docs/claims.md").read_text(encoding="utf-8")
+    for text in WORDS["claims_lead"]:
+        assert name in text
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -56,6 +68,16 @@ def test_the_tables_of_verdicts_are_those_of_the_kept_measurements(path):
     text = (ROOT / path).read_text(encoding="utf-8")
     assert all(f"| {name} |" in text for name in NAMES)
     assert renewed(text, found=path.endswith("claims.md")) == text
+
+
+def test_the_lines_of_python_in_the_docs_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs/claims.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(block, {})
+    assert "holds" in capsys.readouterr().out
 
 
 def test_a_file_without_marks_is_refused(tmp_path):

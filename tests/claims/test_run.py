@@ -2,13 +2,14 @@
 
 import json
 import math
+import os
 from dataclasses import replace
 
 import pytest
 
 from glassformer.claims import claim
-from glassformer.claims.claim import Work
-from glassformer.claims.run import reread, run
+from glassformer.claims.claim import Given, Work
+from glassformer.claims.run import finished, held, reread, run
 from glassformer.errors import UserError
 
 
@@ -47,10 +48,106 @@ def test_a_full_run_does_not_go_on_from_a_quick_one(tmp_path):
     assert asked == [0, 1, 2, 0, 1, 2, 3, 4]
 
 
+def test_a_finished_measurement_is_taken_unless_it_is_to_be_measured_again(tmp_path):
+    asked = []
+    found = run(counting(asked), tmp_path, quick=True)
+    assert run(counting(asked), tmp_path, quick=True) == found
+    assert asked == [0, 1, 2, 3, 4]
+    run(counting(asked), tmp_path, quick=True, again=True)
+    assert asked == 2 * [0, 1, 2, 3, 4]
+
+
+def test_a_measurement_that_is_made_again_and_was_stopped_goes_on(tmp_path):
+    asked = []
+    run(counting([]), tmp_path, quick=True)
+    with pytest.raises(KeyboardInterrupt):
+        run(counting(asked, stop_at=3), tmp_path, quick=True, again=True)
+    assert reread(tmp_path / "C7.json")["found"]  # the old one stays until the new one is there
+    run(counting(asked), tmp_path, quick=True)
+    assert asked == [0, 1, 2, 3, 4]
+
+
+def test_a_full_run_takes_the_place_of_a_quick_one_and_not_the_other_way_round(tmp_path):
+    asked = []
+    run(counting([]), tmp_path, quick=True)
+    assert not run(counting(asked), tmp_path, quick=False)["quick"]
+    with pytest.raises(UserError, match=r"C7\.json is of a full run.* -o, or --again"):
+        run(counting(asked), tmp_path, quick=True)
+    assert asked == [0, 1, 2, 3, 4]
+    assert run(counting(asked), tmp_path, quick=True, again=True)["quick"]
+
+
+def test_a_quick_run_leaves_the_parts_of_a_stopped_full_one(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(counting([], stop_at=3), tmp_path, quick=False)
+    with pytest.raises(UserError, match=r"C7\.partial\.json is of a full run"):
+        run(counting([]), tmp_path, quick=True)
+
+
+def test_what_another_version_measured_is_measured_anew(tmp_path, monkeypatch):
+    run(counting([]), tmp_path, quick=True)
+    monkeypatch.setattr("glassformer.claims.run.__version__", "99")
+    assert not held(tmp_path)
+    assert run(counting(asked := []), tmp_path, quick=True)["version"] == "99"
+    assert len(asked) == 5
+    assert list(held(tmp_path)) == ["C7"]
+
+
+def test_files_that_are_given_are_among_the_terms(tmp_path):
+    vectors, questions = tmp_path / "vectors.txt", tmp_path / "questions.txt"
+    for path in (vectors, questions):
+        path.write_text("a")
+    given = Given(published=(vectors, questions))
+    run(counting([]), tmp_path, quick=True)
+    for changed in (False, True):
+        if changed:
+            os.utime(vectors, (1, 1))
+        assert finished(claim("C7"), tmp_path, quick=True, given=given) is None
+        found = run(counting([]), tmp_path, quick=True, given=given)
+        assert finished(claim("C7"), tmp_path, quick=True, given=given) == found
+    assert finished(claim("C7"), tmp_path, quick=True, given=Given()) is None
+    lacking = Given(published=(tmp_path / "none", questions))
+    assert finished(claim("C7"), tmp_path, quick=True, given=lacking) is None
+
+
+def test_time_before_a_stop_counts(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(counting([], stop_at=3), tmp_path, quick=True)
+    partial = tmp_path / "C7.partial.json"
+    partial.write_text(json.dumps({**json.loads(partial.read_text()), "seconds": 100.0}))
+    assert 100 < run(counting([]), tmp_path, quick=True)["seconds"] < 160
+
+
+def test_the_folder_is_made(tmp_path):
+    run(counting([]), tmp_path / "new" / "folder", quick=True)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="file"):
+        run(counting([]), tmp_path / "file", quick=True)
+
+
+def test_what_a_folder_holds_is_told_in_the_order_of_the_claims(tmp_path):
+    for name in ("C10", "C2", "C7"):
+        run(replace(counting([]), name=name), tmp_path, quick=True)
+    (tmp_path / "C3.json").write_text("[]")
+    (tmp_path / "C99.json").write_text((tmp_path / "C7.json").read_text())
+    assert list(held(tmp_path)) == ["C2", "C7", "C10"]
+
+
 def test_progress_is_told(tmp_path):
     heard = []
     run(counting([]), tmp_path, quick=True, advance=lambda done, total: heard.append((done, total)))
     assert heard == [(0, 5), (1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]
+
+
+def test_progress_never_goes_back_where_parts_come_in_later(tmp_path):
+    heard = []
+    groups = replace(
+        claim("C7"), measure=lambda work: {str(n): work.parts(str(n), range(n), abs) for n in (6, 2, 9)}
+    )
+    run(groups, tmp_path, quick=True, advance=lambda done, total: heard.append(done / total))
+    assert heard == sorted(heard)
+    assert heard[-1] == 1 > heard[-2]
+    assert len(heard) > 8
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"a": 1}', "{"])
@@ -61,7 +158,7 @@ def test_what_is_no_measurement_is_refused(content, tmp_path):
 
 
 def test_a_damaged_partial_file_is_no_obstacle(tmp_path):
-    (tmp_path / "C7.partial.json").write_text(json.dumps({"terms": 3}))
+    (tmp_path / "C7.partial.json").write_text(json.dumps({"quick": 3, "parts": 4}))
     assert run(counting([]), tmp_path, quick=True)["quick"]
 
 
@@ -72,4 +169,6 @@ def test_a_table_is_made_of_parts_and_told_by_row():
         "a": ["a0", 7],
         "b": ["b0", "b1"],
     }
-    assert asked == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
+    assert asked == [(0, 4), (1, 4), (2, 4), (3, 4)]
+    work.finish()
+    assert asked[-1] == (4, 4)

@@ -1,6 +1,7 @@
 """What a claim is made of, and how its verdict is told."""
 
 from collections.abc import Callable, Collection, Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -57,13 +58,27 @@ class Given:
     published: tuple[Path, Path] | None = None
     translators: tuple[tuple[Path, Path, Path], ...] = ()
 
+    def marks(self) -> list[list[Any]] | None:
+        """Each file and folder by its name and when it was last changed, as JSON keeps it; None for none.
+        A run's folder changes with each checkpoint."""
+        paths = [*(self.published or ()), *(path for three in self.translators for path in three)]
+        return [[path.name, _changed(path)] for path in paths] or None
+
+
+def _changed(path: Path) -> int | None:
+    """When a file was last changed, in nanoseconds; None for what is not there, of which its reader tells."""
+    with suppress(OSError):
+        return path.stat().st_mtime_ns
+    return None
+
 
 class Work:
     """What an experiment works with: whether it must be quick, what was given to it, and a place for what is
     done already.
 
     `kept` are the results of parts, by what was asked; `keep` is told after each that is new; `advance` hears
-    how many parts are done, of how many."""
+    how many parts are done, of how many that are known by then. Their share never falls: where further parts
+    come in, nothing is told until it is larger again."""
 
     def __init__(
         self,
@@ -76,6 +91,7 @@ class Work:
         self.given = given or Given()
         self.quick, self._kept, self._keep, self._advance = quick, kept or {}, keep, advance
         self._done = self._total = 0
+        self._told = 0.0  # the largest share that was told
 
     def choose(self, quick: Made, full: Made) -> Made:
         """A setting by how much time there is."""
@@ -88,15 +104,24 @@ class Work:
         self._total += len(keys)
         made = []
         for key in keys:
-            self._advance(self._done, self._total)
+            self._tell()
             label = f"{name} {key}"
             if label not in self._kept:
                 self._kept[label] = make(key)
                 self._keep(self._kept)
             made.append(self._kept[label])
             self._done += 1
-        self._advance(self._done, self._total)
         return made
+
+    def finish(self) -> None:
+        """Tell that all is done, which only its end says: until then more parts may come."""
+        self._advance(self._done, self._total)
+
+    def _tell(self) -> None:
+        share = self._done / self._total
+        if share >= self._told:
+            self._told = share
+            self._advance(self._done, self._total)
 
     def table(
         self, rows: Collection[Row], columns: Collection[Column], make: Callable[[Row, Column], Any]

@@ -1,4 +1,4 @@
-"""Running claims: each measurement is a file, and one that was stopped goes on."""
+"""Running claims: each measurement is a file; one that is finished is taken, one that was stopped goes on."""
 
 import json
 import math
@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import __version__, output
 from ..errors import UserError
+from . import MODULES
 from .claim import Claim, Given, Measured, Work
 
 DIGITS = 8  # of a number that is kept
@@ -20,26 +21,62 @@ def run(
     folder: Path,
     *,
     quick: bool,
+    again: bool = False,
     given: Given | None = None,
     advance: Callable[[int, int], None] = lambda done, total: None,
 ) -> Measured:
-    """Measure a claim and keep what was found as folder/NAME.json. What a run that was stopped had done is
-    taken from folder/NAME.partial.json, if it was as quick and of the same version."""
-    partial = folder / f"{claim.name}.partial.json"
-    terms = {"quick": quick, "version": __version__}
+    """Measure a claim and keep what was found as folder/NAME.json; the folder is made where there is none.
+
+    What is `finished` there is taken as it is, unless it is to be measured `again`. A run that was stopped
+    goes on from folder/NAME.partial.json, if it was of the same terms; its time counts. Raises UserError as
+    `finished` does."""
+    if not again and (taken := finished(claim, folder, quick=quick, given=given)):
+        return taken
+    whole, partial = _files(claim, folder)
+    output.prepare(whole)
+    terms = _terms(quick, given)
+    before = _read(partial)
+    if not _is_of(before, terms):
+        before = {}
+    begun = time.perf_counter() - before.get("seconds", 0.0)
+
+    def so_far() -> dict[str, Any]:
+        return {**terms, "seconds": time.perf_counter() - begun}
 
     def keep(parts: dict[str, Any]) -> None:
-        output.write_text(partial, json.dumps({"terms": terms, "parts": parts}))
+        output.write_text(partial, json.dumps({**so_far(), "parts": parts}))
 
-    before = _read(partial)
-    kept = before["parts"] if before.get("terms") == terms else {}
-    started = time.perf_counter()
-    found = claim.measure(Work(quick, kept, keep, advance, given))
-    seconds = time.perf_counter() - started
-    measured = json.loads(json.dumps(_rounded({**terms, "seconds": seconds, **found}), allow_nan=False))
-    output.write_text(folder / f"{claim.name}.json", written(measured))
+    work = Work(quick, before.get("parts"), keep, advance, given)
+    found = claim.measure(work)
+    work.finish()
+    measured = json.loads(json.dumps(_rounded({**so_far(), **found}), allow_nan=False))
+    output.write_text(whole, written(measured))
     partial.unlink(missing_ok=True)
     return dict(measured)
+
+
+def finished(claim: Claim, folder: Path, *, quick: bool, given: Given | None = None) -> Measured | None:
+    """What a finished run of the same terms found: as quick, by this version, with the same files given. None
+    where there is none, or where one that measures it again was stopped.
+
+    Raises UserError where a quick run would take the place of a full one, finished or stopped."""
+    whole, partial = _files(claim, folder)
+    terms = _terms(quick, given)
+    found = _read(whole)
+    if _is_of(found, terms) and not _is_of(_read(partial), terms):
+        return found
+    for path in (whole, partial):
+        if quick and _read(path).get("quick") is False:
+            raise UserError(
+                f"{path} is of a full run, which a quick one would replace; give another -o, or --again"
+            )
+    return None
+
+
+def held(folder: Path) -> dict[str, Measured]:
+    """What a folder holds of this version's measurements, by claim."""
+    found = {name: _read(folder / f"{name}.json") for name in MODULES}
+    return {name: one for name, one in found.items() if one.get("version") == __version__ and "quick" in one}
 
 
 def written(measured: Measured) -> str:
@@ -54,6 +91,20 @@ def reread(path: Path) -> Measured:
     if "quick" not in found:
         raise UserError(f"{path} holds no measurement of a claim; glassformer claims writes some")
     return found
+
+
+def _files(claim: Claim, folder: Path) -> tuple[Path, Path]:
+    """Where a claim's measurement is kept, and what is done of one that goes on."""
+    return folder / f"{claim.name}.json", folder / f"{claim.name}.partial.json"
+
+
+def _terms(quick: bool, given: Given | None) -> dict[str, Any]:
+    """What measurements must share to stand for each other."""
+    return {"quick": quick, "version": __version__, "given": given and given.marks()}
+
+
+def _is_of(found: dict[str, Any], terms: dict[str, Any]) -> bool:
+    return all(found.get(key) == value for key, value in terms.items())
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The verb that measures the claims."""
 
 import json
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,15 +9,24 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import UserError
+from ..texts import Text
 from .options import json_option
 
 if TYPE_CHECKING:
+    from ..claims.claim import Claim
     from ..lab.outcomes import Outcome
+    from ..texts import Language
+
+TAKEN = Text("（已量过）", " (measured already)")
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[CLAIM]...")
-@click.option("--quick", is_flag=True, help="Fewer seeds and shorter trainings: a minute each at most.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Fewer seeds and shorter trainings: about a minute each at most, on two free cores.",
+)
 @click.option(
     "-o",
     "--out",
@@ -41,6 +51,11 @@ if TYPE_CHECKING:
     help="For C4: a run of train --model seq2seq with attention=none, one with attention, and a file of "
     "pairs for both to translate. May be given more than once.",
 )
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Measure anew what the folder holds, and let a quick run take the place of a full one.",
+)
 @click.option("--list", "only_list", is_flag=True, help="Tell the claims and measure nothing.")
 @json_option
 def claims(
@@ -49,13 +64,16 @@ def claims(
     out: Path,
     published: tuple[Path, Path] | None,
     translators: tuple[tuple[Path, Path, Path], ...],
+    again: bool,
     only_list: bool,
     as_json: bool,
 ) -> None:
     """Measure the claims of the two chapters (C1, C2 ...), all or those named, and tell how each comes out.
 
     A claim holds, holds within bounds, does not hold at this scale, or is not decided by the quick run. Each
-    measurement, its figures and a report are written to a folder; a run that is stopped goes on from there.
+    measurement and its figures are written to a folder, with a report of all that it holds. What is finished
+    there is taken as it is, and a run that was stopped goes on. A quick run is not taken for a full one, and
+    does not replace it.
 
     \b
       glassformer claims --quick
@@ -66,10 +84,8 @@ def claims(
     from .. import output
     from ..claims import MODULES, claim
     from ..claims.claim import Given
-    from ..claims.figure import svg
-    from ..claims.run import run
-    from ..lab.outcomes import Outcome
-    from ..lab.pages import claims_page
+    from ..claims.run import finished, run
+    from ..lab.outcomes import Outcome, held_in
     from ..terminal import language as locale
     from ..terminal import progress
     from ..texts import LANGUAGES
@@ -78,34 +94,71 @@ def claims(
     for option, files, name in (("--published", published, "C1"), ("--translators", translators, "C4")):
         if files and name not in (each.name for each in chosen):
             raise UserError(f"{option} is for {name}, which is not among the claims to measure")
-    given = Given(published, translators)
     spoken = locale()
     if only_list:
-        for each in chosen:
-            click.echo(f"{each.name:<4} {getattr(each.title, spoken)}")
+        _list(chosen, as_json, spoken)
         return
+    given = {"C1": Given(published=published), "C4": Given(translators=translators)}
+    taken = {
+        each.name
+        for each in chosen
+        if not again and finished(each, out, quick=quick, given=given.get(each.name))
+    }
     output.prepare(*(out / code / "claims.html" for code in LANGUAGES))
-    outcomes = []
+    report = held_in(out)
     with progress() as advance:
         for each in chosen:
-            measured = run(each, out, quick=quick, given=given, advance=partial(advance, each.name))
-            outcome = Outcome(each, measured)
-            outcomes.append(outcome)
-            for language in LANGUAGES:
-                for n, figure in enumerate(outcome.figures, 1):
-                    name = f"{each.name}-{n}.{language}.svg"
-                    output.write_text(out / name, svg(figure, language))
-                page = claims_page(outcomes, language, home="claims.html")
-                output.write_text(out / language / "claims.html", page.html)
+            if each.name not in taken:
+                told, gift = partial(advance, each.name), given.get(each.name)
+                found = run(each, out, quick=quick, again=again, given=gift, advance=told)
+                report[each.name] = Outcome(each, found)
+            _write(out, each.name, report)
             if not as_json:
-                click.echo(
-                    f"{each.name:<4} {getattr(each.title, spoken)}: {outcome.judgement.spoken(spoken)}"
-                )
-                for text in filter(None, (outcome.judgement.found, outcome.judgement.reason)):
-                    click.echo(f"     {getattr(text, spoken)}")
+                _say(report[each.name], spoken, taken=each.name in taken)
     if as_json:
-        click.echo(json.dumps([_told(outcome) for outcome in outcomes], indent=1, ensure_ascii=False))
+        click.echo(json.dumps([_told(report[each.name]) for each in chosen], indent=1, ensure_ascii=False))
     click.echo(out / spoken / "claims.html", err=as_json)
+
+
+def _list(chosen: Sequence["Claim"], as_json: bool, language: "Language") -> None:
+    """Tell the claims: a line each, or JSON."""
+    if as_json:
+        listed = [
+            {"claim": each.name, "title": each.title.en, "statement": each.statement.en} for each in chosen
+        ]
+        click.echo(json.dumps(listed, indent=1, ensure_ascii=False))
+        return
+    for each in chosen:
+        click.echo(f"{each.name:<4} {getattr(each.title, language)}")
+
+
+def _write(out: Path, name: str, report: Mapping[str, "Outcome"]) -> None:
+    """Write a claim's figures, and the report."""
+    from .. import output
+    from ..claims import MODULES
+    from ..claims.figure import svg
+    from ..lab.pages import claims_page
+    from ..texts import LANGUAGES
+
+    told = [report[each] for each in MODULES if each in report]
+    for language in LANGUAGES:
+        for n, figure in enumerate(report[name].figures, 1):
+            output.write_text(out / f"{name}-{n}.{language}.svg", svg(figure, language))
+        output.write_text(
+            out / language / "claims.html", claims_page(told, language, home="claims.html").html
+        )
+
+
+def _say(outcome: "Outcome", language: "Language", *, taken: bool) -> None:
+    """How a claim came out; of one that was measured before no more than that."""
+    judgement = outcome.judgement
+    told = f"{getattr(outcome.claim.title, language)}: {judgement.spoken(language)}"
+    if taken:
+        click.echo(f"{outcome.claim.name:<4} {told}{getattr(TAKEN, language)}")
+        return
+    click.echo(f"{outcome.claim.name:<4} {told}")
+    for text in filter(None, (judgement.found, judgement.reason)):
+        click.echo(f"     {getattr(text, language)}")
 
 
 def _told(outcome: "Outcome") -> dict[str, object]:

@@ -12,7 +12,8 @@ from .leash import Tell, held
 
 
 def work(task: dict[str, Any], gone: threading.Event, tell: Tell) -> None:
-    """Measure; let go, stop as after a Ctrl-C: what is done so far stays in the folder."""
+    """Measure, anew where it was finished before; let go, stop as after a Ctrl-C: what is done so far stays
+    in the folder."""
     done = threading.Event()
 
     def interrupt() -> None:
@@ -20,12 +21,13 @@ def work(task: dict[str, Any], gone: threading.Event, tell: Tell) -> None:
         if not done.is_set():
             interrupt_main()
 
-    threading.Thread(target=interrupt, daemon=True).start()
     try:
+        threading.Thread(target=interrupt, daemon=True).start()
         run(
             claim(task["claim"]),
             Path(task["folder"]),
             quick=True,
+            again=True,
             advance=lambda done, total: tell(done=done, total=total),
         )
     except KeyboardInterrupt:

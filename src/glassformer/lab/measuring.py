@@ -4,6 +4,7 @@ import tempfile
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -64,11 +65,12 @@ class Measurements:
                 return None
             if self._folder is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="glassformer-")
-            self._now = Measuring(claim=name)
+            run = self._now = Measuring(claim=name)
             task = {"claim": name, "folder": self._folder.name}
             module = "glassformer.lab.measure_job"
-            self._leash = Leash(module, task, self._hear, self._end, lambda: None, self._grace)
-            return self._now.model_copy()
+            hear, end = partial(self._hear, run), partial(self._end, run)
+            self._leash = Leash(module, task, hear, end, lambda: None, self._grace)
+            return run.model_copy()
 
     def now(self) -> Measuring | None:
         """The run that goes on, or the last one; None before the first."""
@@ -101,24 +103,23 @@ class Measurements:
         if self._folder is not None:
             self._folder.cleanup()
 
-    def _hear(self, told: dict[str, Any]) -> None:
+    def _hear(self, run: Measuring, told: dict[str, Any]) -> None:
         with self._lock:
-            assert self._now is not None
             match told:
                 case {"done": done, "total": total}:
-                    self._now.done, self._now.total = done, total
+                    run.done, run.total = done, total
                 case {"outcome": outcome}:
-                    self._now.state = outcome
+                    run.state = outcome
                 case {"error": reason}:
-                    self._now.state, self._now.reason = "failed", reason
+                    run.state, run.reason = "failed", reason
 
-    def _end(self, code: int) -> None:
+    def _end(self, run: Measuring, code: int) -> None:
+        """Its process has ended; the next run may have begun by then."""
         with self._lock:
-            assert self._now is not None
-            if self._now.state == "stopping":  # it was ended before it could say so
-                self._now.state = "stopped"
-            elif self._now.state == "measuring":
-                self._now.state, self._now.reason = "failed", f"exit code {code}"
+            if run.state == "stopping":  # it was ended before it could say so
+                run.state = "stopped"
+            elif run.state == "measuring":
+                run.state, run.reason = "failed", f"exit code {code}"
 
 
 def router(measurements: Measurements) -> APIRouter:

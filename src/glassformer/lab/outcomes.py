@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from markupsafe import Markup
 
 from ..claims import claim, measured
 from ..claims.claim import Claim, Judgement, Measured
 from ..claims.figure import Figure, drawing
+from ..claims.run import held
 from ..texts import Language, Text
 from . import marks
 from .words import say
@@ -57,3 +59,8 @@ class Teller:
 def kept(names: Sequence[str]) -> list[Outcome]:
     """These claims as their full runs found them."""
     return [Outcome(claim(name), measured(name)) for name in names]
+
+
+def held_in(folder: Path) -> dict[str, Outcome]:
+    """The claims whose measurements a folder holds, by name."""
+    return {name: Outcome(claim(name), found) for name, found in held(folder).items()}
