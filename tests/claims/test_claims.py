@@ -11,6 +11,8 @@ from glassformer.claims.__main__ import main, renewed
 from glassformer.claims.claim import Judgement, Verdict
 from glassformer.claims.figure import svg
 from glassformer.errors import UserError
+from glassformer.lab.outcomes import SIGNS, kept
+from glassformer.lab.pages import claims_page
 from glassformer.lab.words import WORDS
 from glassformer.texts import LANGUAGES
 
@@ -56,6 +58,17 @@ def test_a_claim_speaks_both_languages(name):
     for text in texts:
         assert text.en.isascii() or not any("\u4e00" <= c <= "\u9fff" for c in text.en)
         assert any("\u4e00" <= c <= "\u9fff" for c in text.zh)
+
+
+def test_every_verdict_has_a_sign_of_its_own():
+    assert list(SIGNS) == list(Verdict)
+    assert len(set(SIGNS.values())) == len(Verdict)
+    page = claims_page(kept(NAMES), "en", reruns=True).html
+    for name in NAMES:
+        verdict = claim(name).judge(measured(name)).verdict.name.lower()
+        part = page.split(f'<section class="claim" id="{name}"')
+        assert f'class="sign {verdict}"' in part[1].split("</section>")[0]
+    assert page.count('class="sign ') == 2 * len(NAMES)  # in the table as well
 
 
 def test_bounds_are_told_with_the_verdict_that_needs_them():

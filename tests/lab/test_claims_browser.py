@@ -38,6 +38,9 @@ def test_a_claim_is_measured_from_its_lesson(opened, language):
     expect(claim.locator("output")).to_have_text(say("claims_finished", language))
     assert claim.locator("progress").is_hidden()
     assert points(claim.locator(".result")) > 10
+    assert claim.get_by_role("heading", level=4).all_inner_texts() == [
+        say("claims_kept", language), say("claims_rerun_found", language)
+    ]  # fmt: skip
 
 
 def test_a_quick_run_is_stopped_and_goes_on(opened):

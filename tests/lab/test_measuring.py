@@ -5,10 +5,13 @@ import time
 import pytest
 from starlette.testclient import TestClient
 
+from glassformer import __version__
 from glassformer.claims import MODULES
 from glassformer.lab.measuring import Measurements
 from glassformer.lab.server import create_app
+from glassformer.lab.words import say
 from glassformer.lessons import LESSONS
+from glassformer.texts import LANGUAGES
 
 BASE = "http://127.0.0.1:8000"
 
@@ -50,8 +53,11 @@ def test_a_claim_is_measured_and_shown(lab):
     until(lambda: lab.get("/api/claims").json()["state"] == "finished")
     state = lab.get("/api/claims").json()
     assert 0 < state["done"] == state["total"]
-    assert "Quick run" in lab.get("/api/claims/c7").json()["html"]
-    assert "快速运行" in lab.get("/api/claims/C7?language=zh").json()["html"]
+    for language in LANGUAGES:
+        part = lab.get(f"/api/claims/c7?language={language}").json()["html"]
+        assert f"<h4>{say('claims_rerun_found', language)}</h4>" in part
+        assert f"{__version__}{'.' if language == 'en' else '。'}</p>" in part
+        assert f"<h4>{say('claims_kept', language)}</h4>" in lab.get(f"/{language}/claims.html").text
 
 
 def test_an_unknown_claim_is_refused_in_one_line(lab):
@@ -71,5 +77,9 @@ def test_a_run_that_was_stopped_is_no_result_and_can_be_asked_for_again():
     assert measurements.outcome("C7") is None
     assert measurements.start("C7").state == "measuring"
     until(lambda: not measurements.now().going)
-    assert measurements.outcome("C7").measured["quick"]
+    first = measurements.outcome("C7").measured
+    assert first["quick"]
+    measurements.start("C7")  # asked for after it has finished, it is measured anew
+    until(lambda: not measurements.now().going)
+    assert measurements.outcome("C7").measured["seconds"] != first["seconds"]
     measurements.close()

@@ -8,12 +8,21 @@ from pathlib import Path
 from markupsafe import Markup
 
 from ..claims import claim, measured
-from ..claims.claim import Claim, Judgement, Measured
+from ..claims.claim import Claim, Judgement, Measured, Verdict
 from ..claims.figure import Figure, drawing
 from ..claims.run import held
 from ..texts import Language, Text
 from . import marks
 from .words import say
+
+SIGNS = {
+    Verdict.HOLDS: '<path d="M2 9l4 4 8-10"/>',
+    Verdict.WITHIN: '<circle cx="8" cy="8" r="6"/><path class="full" d="M8 2a6 6 0 0 0 0 12z"/>',
+    Verdict.FAILS: '<path d="M3 3l10 10M13 3l-10 10"/>',
+    Verdict.UNDECIDED: '<circle cx="8" cy="8" r="6" stroke-dasharray="2 2.7"/>',
+}
+"""What stands before a verdict, so that it is seen without its colour: a tick, a disc that is half full, a
+cross, a ring of dashes."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +56,16 @@ class Teller:
     def verdict(self, judgement: Judgement) -> str:
         return judgement.spoken(self.language)
 
+    def sign(self, judgement: Judgement) -> Markup:
+        return Markup(SIGNS[judgement.verdict])
+
     def drawing(self, figure: Figure) -> Markup:
         return drawing(figure, self.language)
 
     def took(self, measured: Measured) -> str:
-        """How it was measured: quickly or in full, in how many seconds."""
+        """How it was measured: quickly or in full, in how many seconds, by which version."""
         key = "claims_quick" if measured["quick"] else "claims_full"
-        return self.say(key, seconds=f"{measured['seconds']:,.0f}")
+        return self.say(key, seconds=f"{measured['seconds']:,.0f}", version=measured["version"])
 
 
 def kept(names: Sequence[str]) -> list[Outcome]:

@@ -25,8 +25,14 @@ WORDS: dict[str, Text] = {
     "claim": Text("论断", "Claim"),
     "verdict": Text("结论", "Verdict"),
     "claim_method": Text("怎么量", "How it is measured"),
-    "claims_quick": Text("快速运行，用时 {seconds} 秒。", "Quick run, {seconds} s."),
-    "claims_full": Text("完整运行，用时 {seconds} 秒。", "Full run, {seconds} s."),
+    "claims_quick": Text(
+        "快速运行，用时 {seconds} 秒，版本 {version}。", "Quick run, {seconds} s, version {version}."
+    ),
+    "claims_full": Text(
+        "完整运行，用时 {seconds} 秒，版本 {version}。", "Full run, {seconds} s, version {version}."
+    ),
+    "claims_kept": Text("完整运行，随这个版本附带", "Full run, kept with this version"),
+    "claims_rerun_found": Text("快速运行，在这台机器上", "Quick run, here"),
     "claims_here": Text("论断，量过的", "Claims, measured"),
     "claims_all": Text("全部论断", "All claims"),
     "claims_rerun": Text("在这台机器上快速重跑", "Run the quick version here"),
