@@ -37,7 +37,7 @@ def test_what_is_finished_is_taken_and_said_in_one_line(glassformer, measuring, 
         assert glassformer("claims", "C7", "C10").code == 130
     told = glassformer("claims", "C7", "C10").out.splitlines()
     assert measuring == ["C7", "C10"]
-    assert told[0] == "C7   A product's variance is d_k: holds (measured already)"
+    assert told[0] == "C7   A dot product's variance is d_k: holds (measured already)"
     assert told[1].startswith("C10 ")
     assert glassformer("claims", "C7", "--again").code == 0
     assert measuring == ["C7", "C10", "C7"]

@@ -9,7 +9,7 @@ import pytest
 
 from glassformer.claims import claim
 from glassformer.claims.claim import Given, Work
-from glassformer.claims.run import finished, held, reread, run
+from glassformer.claims.run import _sealed, finished, held, reread, run
 from glassformer.errors import UserError
 
 
@@ -114,7 +114,9 @@ def test_time_before_a_stop_counts(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(counting([], stop_at=3), tmp_path, quick=True)
     partial = tmp_path / "C7.partial.json"
-    partial.write_text(json.dumps({**json.loads(partial.read_text()), "seconds": 100.0}))
+    kept = json.loads(partial.read_text())
+    del kept["digest"]
+    partial.write_text(_sealed({**kept, "seconds": 100.0}))
     assert 100 < run(counting([]), tmp_path, quick=True)["seconds"] < 160
 
 
@@ -157,9 +159,45 @@ def test_what_is_no_measurement_is_refused(content, tmp_path):
         reread(tmp_path / "C7.json")
 
 
-def test_a_damaged_partial_file_is_no_obstacle(tmp_path):
-    (tmp_path / "C7.partial.json").write_text(json.dumps({"quick": 3, "parts": 4}))
-    assert run(counting([]), tmp_path, quick=True)["quick"]
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda kept: {**kept, "seconds": "x"},
+        lambda kept: {**kept, "parts": {**kept["parts"], "part 0": "hello"}},
+        lambda kept: {**kept, "claim": "C8"},
+        lambda kept: {"quick": 3, "parts": 4},
+        lambda kept: [[[]]],
+    ],
+)
+def test_a_partial_file_that_was_changed_is_begun_anew(tmp_path, change):
+    with pytest.raises(KeyboardInterrupt):
+        run(counting([], stop_at=3), tmp_path, quick=True)
+    partial = tmp_path / "C7.partial.json"
+    partial.write_text(json.dumps(change(json.loads(partial.read_text()))))
+    asked = []
+    assert run(counting(asked), tmp_path, quick=True)["found"][0] == 0
+    assert asked == [0, 1, 2, 3, 4]
+
+
+def test_a_measurement_that_was_changed_is_neither_taken_nor_replaced(tmp_path):
+    run(counting([]), tmp_path, quick=True)
+    path = tmp_path / "C7.json"
+    path.write_text(path.read_text().replace("0.33333333", "0.5"))
+    with pytest.raises(UserError, match=r"C7\.json is no measurement, or was changed; delete it"):
+        run(counting([]), tmp_path, quick=True)
+    assert not held(tmp_path)
+    run(counting([]), tmp_path, quick=True, again=True)
+    assert list(held(tmp_path)) == ["C7"]
+    path.rename(tmp_path / "C8.json")  # as another claim's it can be neither judged nor drawn
+    assert not held(tmp_path)
+
+
+def test_a_changed_measurement_is_one_line(tmp_path, glassformer):
+    (tmp_path / "C7.json").write_text('{"quick": true, "version": "0.1.0", "seconds": 1}')
+    ended = glassformer("claims", "C10", "C7", "--quick", "-o", tmp_path)
+    assert ended.code == 2
+    assert len(ended.err.strip().splitlines()) == 1
+    assert not (tmp_path / "C10.json").exists()  # nothing was measured before
 
 
 def test_a_table_is_made_of_parts_and_told_by_row():

@@ -1,5 +1,6 @@
 """Running claims: each measurement is a file; one that is finished is taken, one that was stopped goes on."""
 
+import hashlib
 import json
 import math
 import time
@@ -14,6 +15,7 @@ from . import MODULES
 from .claim import Claim, Given, Measured, Work
 
 DIGITS = 8  # of a number that is kept
+SEAL = "digest"
 
 
 def run(
@@ -34,7 +36,7 @@ def run(
         return taken
     whole, partial = _files(claim, folder)
     output.prepare(whole)
-    terms = _terms(quick, given)
+    terms = _terms(claim, quick, given)
     before = _read(partial)
     if not _is_of(before, terms):
         before = {}
@@ -44,25 +46,30 @@ def run(
         return {**terms, "seconds": time.perf_counter() - begun}
 
     def keep(parts: dict[str, Any]) -> None:
-        output.write_text(partial, json.dumps({**so_far(), "parts": parts}))
+        output.write_text(partial, _sealed({**so_far(), "parts": parts}))
 
     work = Work(quick, before.get("parts"), keep, advance, given)
     found = claim.measure(work)
     work.finish()
-    measured = json.loads(json.dumps(_rounded({**so_far(), **found}), allow_nan=False))
-    output.write_text(whole, written(measured))
+    measured: Measured = json.loads(json.dumps(_rounded({**so_far(), **found}), allow_nan=False))
+    output.write_text(whole, _sealed(measured))
     partial.unlink(missing_ok=True)
-    return dict(measured)
+    return measured
 
 
 def finished(claim: Claim, folder: Path, *, quick: bool, given: Given | None = None) -> Measured | None:
     """What a finished run of the same terms found: as quick, by this version, with the same files given. None
     where there is none, or where one that measures it again was stopped.
 
-    Raises UserError where a quick run would take the place of a full one, finished or stopped."""
+    Raises UserError where a quick run would take the place of a full one, finished or stopped, and where the
+    file is not as it was written."""
     whole, partial = _files(claim, folder)
-    terms = _terms(quick, given)
+    terms = _terms(claim, quick, given)
     found = _read(whole)
+    if whole.exists() and not found:
+        raise UserError(
+            f"{whole} is no measurement, or was changed; delete it, or give another -o, or --again"
+        )
     if _is_of(found, terms) and not _is_of(_read(partial), terms):
         return found
     for path in (whole, partial):
@@ -76,20 +83,15 @@ def finished(claim: Claim, folder: Path, *, quick: bool, given: Given | None = N
 def held(folder: Path) -> dict[str, Measured]:
     """What a folder holds of this version's measurements, by claim."""
     found = {name: _read(folder / f"{name}.json") for name in MODULES}
-    return {name: one for name, one in found.items() if one.get("version") == __version__ and "quick" in one}
-
-
-def written(measured: Measured) -> str:
-    """A measurement as JSON, a line for each of its entries."""
-    lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in measured.items())
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+    ours = {"version": __version__}
+    return {name: one for name, one in found.items() if _is_of(one, {**ours, "claim": name})}
 
 
 def reread(path: Path) -> Measured:
     """A measurement from its file. Raises UserError for what is none."""
     found = _read(path)
-    if "quick" not in found:
-        raise UserError(f"{path} holds no measurement of a claim; glassformer claims writes some")
+    if not found:
+        raise UserError(f"{path} holds no measurement of a claim, or was changed")
     return found
 
 
@@ -98,19 +100,32 @@ def _files(claim: Claim, folder: Path) -> tuple[Path, Path]:
     return folder / f"{claim.name}.json", folder / f"{claim.name}.partial.json"
 
 
-def _terms(quick: bool, given: Given | None) -> dict[str, Any]:
+def _terms(claim: Claim, quick: bool, given: Given | None) -> dict[str, Any]:
     """What measurements must share to stand for each other."""
-    return {"quick": quick, "version": __version__, "given": given and given.marks()}
+    return {"claim": claim.name, "quick": quick, "version": __version__, "given": given and given.marks()}
 
 
 def _is_of(found: dict[str, Any], terms: dict[str, Any]) -> bool:
     return all(found.get(key) == value for key, value in terms.items())
 
 
+def _sealed(entries: dict[str, Any]) -> str:
+    """What is kept as JSON, a line for each of its entries, with a digest that tells later changes."""
+    entries = json.loads(json.dumps(entries))
+    kept = {**entries, SEAL: _digest(entries)}
+    lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in kept.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _digest(entries: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(entries, sort_keys=True).encode()).hexdigest()
+
+
 def _read(path: Path) -> dict[str, Any]:
-    with suppress(OSError, ValueError):
+    """What is kept in a file; nothing where there is none, or it is not as it was written."""
+    with suppress(OSError, ValueError, RecursionError):
         found = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(found, dict):
+        if isinstance(found, dict) and found.pop(SEAL, None) == _digest(found):
             return found
     return {}
 
