@@ -53,6 +53,29 @@ def test_a_quick_run_is_stopped_and_goes_on(opened):
     page.wait_for_selector("#C7 .result figure", timeout=MEASURED)
 
 
+def test_a_page_whose_run_was_replaced_offers_to_measure_again_and_stops_no_other(chromium, tmp_path):
+    with (
+        serving(lambda port: create_app(tmp_path, port=port, trains=True)) as address,
+        watched(chromium, address, forgiven="Failed to load resource") as opens,
+    ):
+        one, other = (opens(f"{address}/en/claims.html") for _ in range(2))
+        mine, theirs = one.locator("#C12"), other.locator("#C7")
+        again, stop = (say(key, "en") for key in ("claims_rerun", "claims_stop"))
+        mine.get_by_role("button", name=again).click()
+        mine.get_by_role("button", name=stop).wait_for()
+        one.route("**/api/claims", lambda route: route.abort())  # it sleeps, or its network is away
+        other.reload()
+        other.locator("#C12").get_by_role("button", name=stop).click()
+        expect(other.locator("#C12 output")).to_have_text(say("claims_stopped", "en"))
+        theirs.get_by_role("button", name=again).click()
+        theirs.get_by_role("button", name=stop).wait_for()
+        mine.get_by_role("button", name=stop).click()  # does not know yet, and must stop nothing
+        one.unroute("**/api/claims")
+        expect(mine.get_by_role("button", name=again)).to_be_enabled()
+        expect(mine.get_by_role("button", name=stop)).to_be_hidden()
+        other.wait_for_selector("#C7 .result figure", timeout=MEASURED)
+
+
 def test_a_run_that_goes_on_is_found_again_when_the_page_is_opened_anew(opened):
     page = opened("en/scale.html")
     page.locator("#C7").get_by_role("button", name=say("claims_rerun", "en")).click()

@@ -60,8 +60,19 @@ def test_a_claim_is_measured_and_shown(lab):
         assert f"<h4>{say('claims_kept', language)}</h4>" in lab.get(f"/{language}/claims.html").text
 
 
+def test_only_the_claim_that_is_measured_is_stopped(lab):
+    lab.post("/api/claims/C7")
+    assert lab.delete("/api/claims/C8").json()["state"] == "measuring"  # another page's button, pressed late
+    assert lab.delete("/api/claims/c7").json()["state"] == "stopping"
+    until(lambda: lab.get("/api/claims").json()["state"] == "stopped")
+
+
 def test_an_unknown_claim_is_refused_in_one_line(lab):
-    for answer in (lab.post("/api/claims/C99"), lab.get("/api/claims/%3Cb%3E")):
+    for answer in (
+        lab.post("/api/claims/C99"),
+        lab.get("/api/claims/%3Cb%3E"),
+        lab.delete("/api/claims/C99"),
+    ):
         assert answer.status_code == 404
         assert "\n" not in answer.json()["detail"]
 

@@ -77,10 +77,11 @@ class Measurements:
         with self._lock:
             return self._now and self._now.model_copy()
 
-    def stop(self) -> Measuring | None:
-        """Ask the run to stop."""
+    def stop(self, name: str | None = None) -> Measuring | None:
+        """Ask the run to stop, whatever it measures or if it measures this claim."""
         with self._lock:
-            if self._now is None or self._now.state != "measuring":
+            other = self._now is not None and name not in (None, self._now.claim)
+            if self._now is None or self._now.state != "measuring" or other:
                 return self._now and self._now.model_copy()
             self._now.state = "stopping"
             assert self._leash is not None
@@ -149,10 +150,13 @@ def router(measurements: Measurements) -> APIRouter:
         """The run that goes on, or the last one; null before the first."""
         return measurements.now()
 
-    @routes.delete("")
-    def stop() -> Measuring | None:
-        """Stop; asked for again, the run goes on where it was."""
-        return measurements.stop()
+    @routes.delete("/{name}", responses=problem)
+    def stop(name: str) -> Measuring | None:
+        """Stop, if it is this claim that is measured; asked for again, the run goes on where it was."""
+        try:
+            return measurements.stop(claim(name).name)
+        except UserError as error:
+            raise HTTPException(404, str(error)) from None
 
     @routes.get("/{name}", responses=problem)
     def result(name: str, language: Language = "en") -> Part:

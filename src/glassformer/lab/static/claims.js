@@ -18,7 +18,7 @@ class ClaimRun {
     this.said = this.part.querySelector("output");
     this.result = this.part.querySelector(".result");
     this.start.addEventListener("click", () => this.begin());
-    this.stop.addEventListener("click", () => this.ask("", "DELETE"));
+    this.stop.addEventListener("click", () => this.ask(`/${this.name}`, "DELETE"));
     this.part.hidden = false;
   }
 
@@ -32,7 +32,7 @@ class ClaimRun {
       return await claimsAsk(path, method);
     } catch (error) {
       this.said.textContent = error instanceof TypeError ? this.words.claims_unreachable : error.message;
-      return null;
+      return undefined;
     }
   }
 
@@ -45,15 +45,28 @@ class ClaimRun {
     if (now.total) [this.bar.max, this.bar.value] = [now.total, now.done];
     else this.bar.removeAttribute("value");
     this.said.textContent = now.reason ?? this.words[`claims_${now.state}`];
-    if (now.state === "finished") {
-      const found = await this.ask(`/${this.name}?language=${this.language}`);
-      if (found) this.result.innerHTML = found.html; // our own markup, escaped by the server
-    }
+    if (now.state === "finished") await this.show();
     if (!going) return;
-    await new Promise((resolve) => setTimeout(resolve, CLAIMS_POLL));
-    const next = await this.ask("");
+    let next;
+    while (next === undefined) { // a server that does not answer may do so later
+      await new Promise((resolve) => setTimeout(resolve, CLAIMS_POLL));
+      next = await this.ask("");
+    }
     if (next?.claim === this.name) await this.follow(next);
-    else this.start.disabled = false;
+    else await this.replaced();
+  }
+
+  async show() {
+    const found = await this.ask(`/${this.name}?language=${this.language}`);
+    if (found) this.result.innerHTML = found.html; // our own markup, escaped by the server
+    return found;
+  }
+
+  // The run ended without being seen: another one goes on by now, or the server was begun anew.
+  async replaced() {
+    this.start.disabled = false;
+    this.stop.hidden = this.bar.hidden = true;
+    if (await this.show()) this.said.textContent = this.words.claims_finished;
   }
 }
 
