@@ -2,14 +2,19 @@
 
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from glassformer.claims import c04_bottleneck, claim, measured, translations
 from glassformer.claims.claim import Work
+from glassformer.claims.figure import svg
+from glassformer.claims.run import _sealed
 from glassformer.data.parallel import Pair
 from glassformer.decoding import scores
 from glassformer.errors import UserError
+from glassformer.lab.outcomes import Outcome
+from glassformer.lab.pages import outcome_part
 from glassformer.training import pairs
 from glassformer.training.quiet import trained
 
@@ -77,6 +82,31 @@ def test_what_is_left_is_that_of_the_longest_lines_with_an_interval(make, tmp_pa
     [figure] = translations.curves([found], c04_bottleneck.NAMES)
     assert [name.en for name in figure.x_names] == ["6–10", "21–40", "41–80"]
     assert len(figure.series) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("a$x_{$b «m» **c** `d`.tsv", "a$x_{$b «m» **c** `d`.tsv"),
+        (
+            "</script><img src=x onerror=alert(1)>.tsv",
+            "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;.tsv",
+        ),
+        ("句\n对\udcff.tsv", "句?对?.tsv"),
+    ],
+)
+def test_the_name_of_a_file_is_text_wherever_it_is_told(name, told, make, tmp_path, monkeypatch):
+    monkeypatch.setattr(translations, "translate", damaged)
+    pairs = sentences(60, 8, random.Random(0)) + sentences(60, 30, random.Random(1))
+    asked = replace(
+        translations.asked(make(), make("additive"), write(tmp_path / "t", pairs)), file=Path(name)
+    )
+    kept = {}
+    found = translations.translated(Work(False, keep=kept.update), asked)
+    measurement = {**measured("C4"), "translated": [found]}
+    assert f"Real translations ({told}, 120 lines)" in outcome_part(Outcome(C4, measurement), "en")
+    assert told in svg(C4.figures(measurement)[-1], "en")
+    _sealed(kept).encode()  # what a partial file keeps can be written
 
 
 def test_of_few_long_lines_no_share_is_told(make, tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from ..texts import Text, number
 from ..training import vectors
 from ..training.quiet import finished
 from . import words
-from .claim import Claim, Judgement, Measured, Verdict, Work
+from .claim import Claim, Judgement, Measured, Verdict, Work, name_of
 from .figure import Figure, Series, spread
 from .statistics import Mean, mean
 
@@ -69,7 +69,12 @@ def published(file: Path, questions: Path) -> dict[str, Any]:
         (space.answers(known_q4[:, :3], offset=offset) == known_q4[:, 3]).astype(float)
         for offset in (True, False)
     )
-    told = {"vectors": file.name, "questions": questions.name, "asked": asked, "covered": len(known_q4)}
+    told = {
+        "vectors": name_of(file),
+        "questions": name_of(questions),
+        "asked": asked,
+        "covered": len(known_q4),
+    }
     if len(known_q4) < ENOUGH:
         return told
     return {

@@ -65,6 +65,11 @@ class Given:
         return [[path.name, _changed(path)] for path in paths] or None
 
 
+def name_of(path: Path) -> str:
+    """A file's name as it can be told: question marks for what no page or terminal can show."""
+    return "".join(c if c.isprintable() else "?" for c in path.name)
+
+
 def _changed(path: Path) -> int | None:
     """When a file was last changed, in nanoseconds; None for what is not there, of which its reader tells."""
     with suppress(OSError):

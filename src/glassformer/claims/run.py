@@ -113,7 +113,7 @@ def _sealed(entries: dict[str, Any]) -> str:
     """What is kept as JSON, a line for each of its entries, with a digest that tells later changes."""
     entries = json.loads(json.dumps(entries))
     kept = {**entries, SEAL: _digest(entries)}
-    lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in kept.items())
+    lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in kept.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 

@@ -21,7 +21,7 @@ from ..errors import UserError
 from ..store.run import Checkpoint, Run
 from ..texts import Text, number
 from ..training.folder import DATA
-from .claim import Work
+from .claim import Work, name_of
 from .figure import Figure, Series
 from .statistics import bootstrap
 
@@ -77,7 +77,7 @@ def translated(work: Work, asked: Asked) -> Translated:
     counts = {name: bleu_counts(lines, references) for name, lines in zip(NAMES, written, strict=True)}
     what, groups = length_groups(sources)
     return {
-        "pairs": asked.file.name,
+        "pairs": name_of(asked.file),
         "lines": len(sources),
         "length": what,
         "groups": [(low, high, len(some)) for low, high, some in groups],
