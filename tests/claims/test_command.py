@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -84,3 +85,21 @@ def test_a_claim_that_is_not_measured_yet_is_refused_in_one_line(glassformer):
     code, _, error = glassformer("claims", "C16")
     assert (code, error.count("\n")) == (2, 1)
     assert "C16 (" in error
+
+
+def test_nothing_is_said_while_a_bar_stands(glassformer, measuring, monkeypatch):
+    """A bar that is drawn again takes lines with it that were printed below it."""
+    standing = []
+
+    @contextmanager
+    def progress():
+        standing.append(True)
+        yield lambda what, done, total: None
+        standing.pop()
+
+    monkeypatch.setattr("glassformer.terminal.progress", progress)
+    said = []
+    monkeypatch.setattr("click.echo", lambda text="", **_: said.append((text, list(standing))))
+    assert glassformer("claims", "C7", "C10").code == 0
+    assert len(measuring) == 2 < len(said)
+    assert not any(bars for _, bars in said)

@@ -105,7 +105,8 @@ def test_files_that_are_given_are_among_the_terms(tmp_path):
         assert finished(claim("C7"), tmp_path, quick=True, given=given) is None
         found = run(counting([]), tmp_path, quick=True, given=given)
         assert finished(claim("C7"), tmp_path, quick=True, given=given) == found
-    assert finished(claim("C7"), tmp_path, quick=True, given=Given()) is None
+    with pytest.raises(UserError, match=r"C7\.json is of files that were given, .* give them again"):
+        finished(claim("C7"), tmp_path, quick=True, given=Given())
     lacking = Given(published=(tmp_path / "none", questions))
     assert finished(claim("C7"), tmp_path, quick=True, given=lacking) is None
 

@@ -1,6 +1,8 @@
 """C4's real translations: runs that make a fair pair, BLEU by length, and what is left of it."""
 
+import json
 import random
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -112,6 +114,28 @@ def test_of_few_long_lines_no_share_is_told(make, tmp_path, monkeypatch):
     found = translations.translated(Work(False), translations.asked(make(), make("additive"), file))
     assert found["left"] is None
     assert "too few long lines" in translations.told([found]).en
+
+
+def test_of_a_model_that_gets_nothing_right_no_share_is_told(make, tmp_path, monkeypatch):
+    def nothing(model, tokenizer, sources, beam):
+        return ["z" if model.config.attention == "none" else line.upper() for line in sources]
+
+    monkeypatch.setattr(translations, "translate", nothing)
+    lines = sentences(60, 8, random.Random(0)) + sentences(60, 30, random.Random(1))
+    both = translations.asked(make(), make("additive"), write(tmp_path / "test.tsv", lines))
+    found = translations.translated(Work(False), both)
+    assert found["left"] is None
+    assert "gets nothing right" in translations.told([found]).en
+
+
+@pytest.mark.parametrize("progress", [{}, None, {"tokens": "many"}, {"tokens": -1}, {"tokens": True}])
+def test_a_run_that_does_not_say_what_it_learned_from_is_refused_before_the_work(progress, make, tmp_path):
+    run = shutil.copytree(make(), tmp_path / "run")
+    [path] = run.glob("step-*/config.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "progress": progress}))
+    file = write(tmp_path / "test.tsv", [Pair("new", "neu")])
+    with pytest.raises(UserError, match=r"config\.json"):
+        translations.asked(run, make("additive"), file)
 
 
 def test_a_stopped_measurement_keeps_the_translations_of_a_run(make, tmp_path, monkeypatch):

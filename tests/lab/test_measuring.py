@@ -67,6 +67,31 @@ def test_only_the_claim_that_is_measured_is_stopped(lab):
     until(lambda: lab.get("/api/claims").json()["state"] == "stopped")
 
 
+def test_a_process_that_cannot_be_started_leaves_nothing_behind(monkeypatch):
+    def fail(*_):
+        raise OSError("too many open files")
+
+    measurements = Measurements()
+    with monkeypatch.context() as context:
+        context.setattr("glassformer.lab.measuring.Leash", fail)
+        with pytest.raises(OSError, match="too many"):
+            measurements.start("C7")
+    assert measurements.now() is None
+    assert measurements.stop() is None
+    assert measurements.start("C7").state == "measuring"
+    measurements.close()
+
+
+@pytest.mark.parametrize("language", ["fr", ""])
+def test_a_language_that_there_is_not_is_refused_in_one_line(lab, language):
+    for answer in (
+        lab.get(f"/api/claims/C7?language={language}"),
+        lab.post(f"/api/claims/C7?language={language}"),
+    ):
+        assert answer.status_code == 422
+        assert "language: zh, en" in answer.text
+
+
 def test_an_unknown_claim_is_refused_in_one_line(lab):
     for answer in (
         lab.post("/api/claims/C99"),

@@ -72,6 +72,11 @@ def finished(claim: Claim, folder: Path, *, quick: bool, given: Given | None = N
         )
     if _is_of(found, terms) and not _is_of(_read(partial), terms):
         return found
+    if found.get("given") and terms["given"] is None:
+        raise UserError(
+            f"{whole} is of files that were given, which this run would leave out; give them again, or "
+            "another -o, or --again"
+        )
     for path in (whole, partial):
         if quick and _read(path).get("quick") is False:
             raise UserError(

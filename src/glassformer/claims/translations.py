@@ -95,6 +95,7 @@ def _require_alike(without: Checkpoint, beside: Checkpoint) -> None:
     for run in (without, beside):
         if run.family != "seq2seq":
             raise UserError(f"{run.folder.parent} is no run of train --model seq2seq")
+        _tokens(run)
     shapes = [config.to_dict(run.shape) for run in (without, beside)]
     kinds = [shape.pop("attention") for shape in shapes]
     if (kinds[0] == "none", kinds[1] == "none") != (True, False):
@@ -111,8 +112,13 @@ def _require_alike(without: Checkpoint, beside: Checkpoint) -> None:
 
 
 def _tokens(run: Checkpoint) -> int:
-    """How many tokens of targets a run learned from until this checkpoint."""
-    return int(run.settings["progress"]["tokens"])
+    """How many tokens of targets a run learned from until this checkpoint. Raises UserError where it does not
+    say."""
+    progress = run.settings.get("progress")
+    tokens = progress.get("tokens") if isinstance(progress, dict) else None
+    if type(tokens) is not int or not 0 <= tokens < 10**15:
+        raise UserError(f"{run.folder}/config.json does not say how many tokens it learned from")
+    return tokens
 
 
 def _bleu_of_lines(counts: Counts) -> float:
@@ -121,12 +127,14 @@ def _bleu_of_lines(counts: Counts) -> float:
 
 def _left(none: Counts, additive: Counts, groups: Sequence[Sequence[int]]) -> Any:
     """From which group to which, each model's share that is left, and the difference of the two with its
-    interval; None where no group of ENOUGH lines is longer than the best."""
+    interval; None where no group of ENOUGH lines is longer than the best, or a model gets nothing right in
+    that one."""
     large = [k for k, some in enumerate(groups) if len(some) >= ENOUGH]
     if not large:
         return None
     best = max(large, key=lambda k: _bleu_of_lines(additive[groups[k]]))
-    if best == large[-1]:
+    written = [of[groups[best]] for of in (none, additive)]
+    if best == large[-1] or not all(map(_bleu_of_lines, written)):
         return None
     # A group, and what was counted for both models: lines are drawn once for both.
     rows = np.concatenate(
@@ -171,7 +179,10 @@ def told(found: Sequence[Translated]) -> Text:
 def _told(one: Translated) -> Text:
     left, file, lines = one["left"], one["pairs"], f"{one['lines']:,}"
     if left is None:
-        return Text(f"{file}：长句不足 {ENOUGH} 行，不作数。", f"{file}: too few long lines to tell of.")
+        return Text(
+            f"{file}：长句不足 {ENOUGH} 行，或有一个模型什么也没译对，不作数。",
+            f"{file}: too few long lines to tell of, or a model that gets nothing right.",
+        )
     short, long = (_range(one["groups"][left[k]]) for k in ("from", "to"))
     none, additive = (
         [f"{number(one['bleu'][name][left[k]][0], 1)}" for k in ("from", "to")] for name in NAMES

@@ -106,15 +106,15 @@ def claims(
     }
     output.prepare(*(out / code / "claims.html" for code in LANGUAGES))
     report = held_in(out)
-    with progress() as advance:
-        for each in chosen:
-            if each.name not in taken:
+    for each in chosen:
+        if each.name not in taken:
+            with progress() as advance:  # gone before anything is said, which its bar would wipe out
                 told, gift = partial(advance, each.name), given.get(each.name)
                 found = run(each, out, quick=quick, again=again, given=gift, advance=told)
-                report[each.name] = Outcome(each, found)
-            _write(out, each.name, report)
-            if not as_json:
-                _say(report[each.name], spoken, taken=each.name in taken)
+            report[each.name] = Outcome(each, found)
+        _write(out, each.name, report)
+        if not as_json:
+            _say(report[each.name], spoken, taken=each.name in taken)
     if as_json:
         click.echo(json.dumps([_told(report[each.name]) for each in chosen], indent=1, ensure_ascii=False))
     click.echo(out / spoken / "claims.html", err=as_json)

@@ -65,11 +65,12 @@ class Measurements:
                 return None
             if self._folder is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="glassformer-")
-            run = self._now = Measuring(claim=name)
+            run = Measuring(claim=name)
             task = {"claim": name, "folder": self._folder.name}
             module = "glassformer.lab.measure_job"
             hear, end = partial(self._hear, run), partial(self._end, run)
             self._leash = Leash(module, task, hear, end, lambda: None, self._grace)
+            self._now = run  # not before there is a process, which may fail to start
             return run.model_copy()
 
     def now(self) -> Measuring | None:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from fastapi import FastAPI, HTTPException, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from pydantic import BaseModel, Field, model_validator
 from starlette.exceptions import HTTPException as AnyHTTPException
 
@@ -246,6 +246,8 @@ def _error(
 
 def _right(name: str, language: Language) -> Markup:
     """What a part of an address must be."""
+    if name == "language":
+        return escape(f"language: {', '.join(LANGUAGES)}")
     shape = Question.model_json_schema()["properties"][name]
     shape = shape.get("anyOf", [shape])[0]
     kinds = {"integer": "right_whole", "number": "right_number"}
